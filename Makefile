@@ -1,0 +1,34 @@
+# `make demo` and `make test` set everything up on a machine with Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check format lock benchmarks clean
+
+demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
+	$(BIN)/graphgrad demo
+
+test: $(READY)  ## every test, every linter, every documented example
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+check: $(READY)  ## the subset that fits in three minutes
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: $(READY)  ## renew requirements.lock from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	  --no-header --no-emit-index-url --upgrade -o requirements.lock
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("graphgrad needs Python 3.11 or newer, found " + sys.version.split()[0] + "; try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,114 @@
+"""Checks at the door: each names the argument, the rule, the value and the remedy."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def check_at_least(name: str, value: Any, least: int, remedy: str) -> int:
+    """Return `value` as an int, or say that it must be a whole number >= `least`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(
+            f"`{name}` must be a whole number of at least {least}, "
+            f"got {value!r}. {remedy}"
+        )
+    return int(value)
+
+
+def check_positive(name: str, value: Any, remedy: str) -> float:
+    """Return `value` as a float, or say that it must be a positive finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(
+            f"`{name}` must be a positive finite number, got {value!r}. {remedy}"
+        )
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """Return `value`, or list what it may be."""
+    choices = tuple(choices)
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}."
+        )
+    return value
+
+
+def check_finite(name: str, value: Any, remedy: str) -> np.ndarray:
+    """Return `value` as an array of floats, or say where it is NaN or infinite."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` must hold numbers: {error}. {remedy}") from error
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        where = tuple(int(i) for i in bad[0])
+        raise ValueError(
+            f"`{name}` must be finite, got {array[where]} at index {where} "
+            f"({len(bad)} such entries). {remedy}"
+        )
+    return array
+
+
+def check_shape(
+    name: str, shape: tuple[int, ...], expected: tuple[int, ...], remedy: str
+) -> None:
+    """Say that `name` has the wrong shape, unless it has the expected one."""
+    if tuple(shape) != tuple(expected):
+        raise ValueError(
+            f"`{name}` must have shape {tuple(expected)}, got {tuple(shape)}. {remedy}"
+        )
+
+
+def check_covariance(name: str, value: Any, size: int) -> np.ndarray:
+    """Return a covariance as `(size,)` variances or a `(size, size)` matrix.
+
+    A number means that variance for every coordinate.
+    """
+    remedy = (
+        f"Give one variance, {size} variances, or a symmetric positive definite "
+        f"({size}, {size}) matrix."
+    )
+    array = check_finite(name, value, remedy)
+    if array.ndim == 0:
+        array = np.full(size, float(array))
+    if array.ndim == 1:
+        check_shape(name, array.shape, (size,), remedy)
+        if (array <= 0).any():
+            raise ValueError(
+                f"`{name}` must be positive definite, got a variance of "
+                f"{array.min()}. {remedy}"
+            )
+        return array
+    check_shape(name, array.shape, (size, size), remedy)
+    lowest = np.linalg.eigvalsh((array + array.T) / 2).min()
+    if not np.allclose(array, array.T) or lowest <= 0:
+        raise ValueError(
+            f"`{name}` must be symmetric positive definite, got a matrix whose "
+            f"smallest eigenvalue is {lowest:.3g}. {remedy}"
+        )
+    return array
+
+
+def check_series(name: str, value: Any, n_columns: int | None = None) -> np.ndarray:
+    """Return a time series as a finite `(T, Ny)` array with T of at least 2."""
+    remedy = "Give one row for each time step and one column for each quantity seen."
+    array = check_finite(name, value, f"Drop or fill the missing entries. {remedy}")
+    if array.ndim != 2:
+        raise ValueError(
+            f"`{name}` must be a (T, Ny) array, got shape {array.shape}. {remedy}"
+        )
+    if array.shape[0] < 2:
+        raise ValueError(
+            f"`{name}` must have at least 2 rows, got {array.shape[0]}: "
+            f"one point says nothing about motion. {remedy}"
+        )
+    if n_columns is not None:
+        check_shape(name, array.shape, (array.shape[0], n_columns), remedy)
+    return array

@@ -1,0 +1,102 @@
+"""Monomials up to a degree, also of roots of the states: Sec. III-A, Eq. (7)."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from ..checks import check_at_least
+from .base import AbstractLibrary
+from .degrees import degree_matrix, monomial_names
+
+
+class Polynomial(AbstractLibrary):
+    """All monomials of the states up to a degree.
+
+    With `root=p` the powers are multiples of 1/p: monomials up to degree p*d of the
+    p-th roots, with D divided by p. An odd root of a negative state is the negative
+    real root. An even root of a negative state is not real: `defined` is false there,
+    filters give such particles the weight zero, and `simulate` names the step.
+
+    Attributes:
+        n_states: Number of states, Nx.
+        degree: Highest degree d of a monomial.
+        root: p; 1 for ordinary polynomials.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> library = Polynomial(n_states=2, degree=2)
+        >>> library.names(["prey", "predator"])
+        ('1', 'prey', 'predator', 'prey^2', 'prey predator', 'predator^2')
+        >>> library(jnp.array([2.0, 3.0])).tolist()
+        [1.0, 2.0, 3.0, 4.0, 6.0, 9.0]
+        >>> Polynomial(n_states=1, degree=1, root=2).names()
+        ('1', 'x1^(1/2)', 'x1')
+    """
+
+    n_states: int = eqx.field(static=True)
+    degree: int = eqx.field(static=True)
+    root: int = eqx.field(static=True)
+
+    def __init__(self, n_states: int, degree: int, *, root: int = 1):
+        self.n_states = check_at_least(
+            "n_states", n_states, 1, "It is the number of states."
+        )
+        self.degree = check_at_least(
+            "degree", degree, 1, "Most systems are of degree 2 or 3."
+        )
+        self.root = check_at_least("root", root, 1, "Use 2 for square roots.")
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """The paper's D: whole numbers, or multiples of 1/p where roots are used."""
+        powers = degree_matrix(self.n_states, self.degree * self.root)
+        return powers if self.root == 1 else powers / self.root
+
+    @property
+    def incidence(self) -> np.ndarray:
+        return self.degrees
+
+    @property
+    def _order(self) -> int:
+        return self.degree * self.root
+
+    def names(self, states: Sequence[str] | None = None) -> tuple[str, ...]:
+        return monomial_names(self.degrees, states)
+
+    def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch M"]:
+        if self.root > 1:
+            x = _real_root(x, self.root)
+        # The monomials of degree n that begin with state i are x_i times those of
+        # degree n-1 that begin with state i or a later one, and in this order these
+        # are the end of the block before: slices and products, no powers, no gathers.
+        blocks = [jnp.ones_like(x[..., :1]), x]
+        starts = list(range(self.n_states))
+        for _ in range(self._order - 1):
+            last = blocks[-1]
+            blocks.append(
+                jnp.concatenate(
+                    [
+                        x[..., i : i + 1] * last[..., start:]
+                        for i, start in enumerate(starts)
+                    ],
+                    axis=-1,
+                )
+            )
+            sizes = [last.shape[-1] - start for start in starts]
+            starts = [0, *np.cumsum(sizes[:-1]).tolist()]
+        return jnp.concatenate(blocks, axis=-1)
+
+    def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
+        if self.root % 2 == 1:
+            return jnp.ones(x.shape[:-1], dtype=bool)
+        return jnp.all(x >= 0, axis=-1)
+
+
+def _real_root(x: Array, p: int) -> Array:
+    """The real p-th root, with derivative 0 at 0 and where there is none."""
+    size = jnp.where(x == 0, 1, jnp.abs(x))
+    value = jnp.where(x == 0, 0, size ** (1 / p))
+    return jnp.sign(x) * value if p % 2 else jnp.where(x < 0, 0, value)

@@ -1,0 +1,12 @@
+"""The state-space model: initial law, transition, observation. Eq. (1), (6), (7)."""
+
+from .build import state_space_model as state_space_model
+from .noise import AbstractNoise as AbstractNoise
+from .noise import GaussianNoise as GaussianNoise
+from .observation import AbstractObservation as AbstractObservation
+from .observation import LinearGaussian as LinearGaussian
+from .state_space import StateSpaceModel as StateSpaceModel
+from .state_space import simulate as simulate
+from .transition import AbstractMean as AbstractMean
+from .transition import LibraryMean as LibraryMean
+from .transition import Transition as Transition

@@ -1,0 +1,87 @@
+"""How a state or an observation scatters about its mean."""
+
+import math
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+class AbstractNoise(eqx.Module):
+    """A law about a mean that can be sampled differentiably (Sec. IV-A).
+
+    Both methods take the mean itself, not a residual, so that a noise may grow with
+    the state.
+    """
+
+    @abstractmethod
+    def sample(
+        self, key: PRNGKeyArray, mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch N"]:
+        """One draw for each mean, by a map of the key that is smooth in the mean."""
+
+    @abstractmethod
+    def log_prob(
+        self, x: Float[Array, "*batch N"], mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch"]:
+        """Log-density of x."""
+
+
+class GaussianNoise(AbstractNoise):
+    """Additive zero-mean Gaussian noise.
+
+    Attributes:
+        scale: Standard deviations `(N,)`, or the lower Cholesky factor `(N, N)` of
+            a full covariance.
+
+    Examples:
+        >>> import jax, jax.numpy as jnp
+        >>> noise = GaussianNoise.of(jnp.array([0.25, 4.0]))
+        >>> noise.scale.tolist()
+        [0.5, 2.0]
+        >>> noise.sample(jax.random.key(0), jnp.zeros((5, 2))).shape
+        (5, 2)
+    """
+
+    scale: Float[Array, "N"] | Float[Array, "N N"]
+
+    @classmethod
+    def of(cls, covariance: Float[Array, "N"] | Float[Array, "N N"]) -> "GaussianNoise":
+        """The noise of given variances or of a given covariance matrix."""
+        if covariance.ndim == 1:
+            return cls(jnp.sqrt(covariance))
+        return cls(jnp.linalg.cholesky(covariance))
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the coordinates are independent."""
+        return self.scale.ndim == 1
+
+    @property
+    def covariance(self) -> Float[Array, "N N"]:
+        """The covariance as a matrix."""
+        if self.diagonal:
+            return jnp.diag(self.scale**2)
+        return self.scale @ self.scale.T
+
+    def sample(
+        self, key: PRNGKeyArray, mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch N"]:
+        z = jax.random.normal(key, mean.shape, mean.dtype)
+        return mean + (z * self.scale if self.diagonal else z @ self.scale.T)
+
+    def log_prob(
+        self, x: Float[Array, "*batch N"], mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch"]:
+        if self.diagonal:
+            z, sizes = (x - mean) / self.scale, self.scale
+        else:
+            # (x - mean) L^-T, by one triangular solve for all residuals.
+            inverse = jax.scipy.linalg.solve_triangular(
+                self.scale, jnp.eye(len(self.scale), dtype=self.scale.dtype), lower=True
+            )
+            z, sizes = (x - mean) @ inverse.T, jnp.diag(self.scale)
+        constant = jnp.sum(jnp.log(sizes)) + 0.5 * len(sizes) * math.log(2 * math.pi)
+        return -0.5 * jnp.sum(z**2, axis=-1) - constant

@@ -1,0 +1,50 @@
+"""What is seen of the state."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from .noise import GaussianNoise
+
+
+class AbstractObservation(eqx.Module):
+    """The law of y given x: anything that can be drawn and has a density."""
+
+    @abstractmethod
+    def sample(
+        self, key: PRNGKeyArray, x: Float[Array, "*batch Nx"]
+    ) -> Float[Array, "*batch Ny"]:
+        """One observation for each state."""
+
+    @abstractmethod
+    def log_prob(
+        self, y: Float[Array, "Ny"], x: Float[Array, "*batch Nx"]
+    ) -> Float[Array, "*batch"]:
+        """Log-density of one observation for each of several states."""
+
+
+class LinearGaussian(AbstractObservation):
+    """y = H x + noise.
+
+    Attributes:
+        noise: Gaussian noise of the observation.
+        matrix: H of shape `(Ny, Nx)`; `None` when every state is seen as it is.
+    """
+
+    noise: GaussianNoise
+    matrix: Float[Array, "Ny Nx"] | None = None
+
+    def mean(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Ny"]:
+        """H x."""
+        return x if self.matrix is None else x @ self.matrix.T
+
+    def sample(
+        self, key: PRNGKeyArray, x: Float[Array, "*batch Nx"]
+    ) -> Float[Array, "*batch Ny"]:
+        return self.noise.sample(key, self.mean(x))
+
+    def log_prob(
+        self, y: Float[Array, "Ny"], x: Float[Array, "*batch Nx"]
+    ) -> Float[Array, "*batch"]:
+        return self.noise.log_prob(y, self.mean(x))

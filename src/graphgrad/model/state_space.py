@@ -1,0 +1,115 @@
+"""The general state-space model, Eq. (1), and draws from it."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from ..checks import check_at_least
+from .noise import AbstractNoise
+from .observation import AbstractObservation
+from .transition import AbstractMean, LibraryMean, Transition
+
+
+class StateSpaceModel(eqx.Module):
+    """x_0 ~ initial law, x_t ~ p(x_t | x_{t-1}), y_t ~ p(y_t | x_t). Eq. (1).
+
+    Attributes:
+        initial_mean: Mean of x_0.
+        initial_noise: Law of x_0 about that mean.
+        transition: Law of the next state.
+        observation: Law of what is seen.
+    """
+
+    initial_mean: Float[Array, "Nx"]
+    initial_noise: AbstractNoise
+    transition: Transition
+    observation: AbstractObservation
+
+    @property
+    def n_states(self) -> int:
+        """Number of states, Nx."""
+        return self.initial_mean.shape[0]
+
+    @property
+    def coefficients(self) -> Float[Array, "Nx M"]:
+        """C of a model whose mean map is a library."""
+        return self._library_mean().coefficients
+
+    @property
+    def library(self):
+        """The terms of a model whose mean map is a library."""
+        return self._library_mean().library
+
+    def with_mean(self, mean: AbstractMean) -> "StateSpaceModel":
+        """The same model with another mean map."""
+        return eqx.tree_at(lambda model: model.transition.mean, self, mean)
+
+    def with_coefficients(
+        self, coefficients: Float[Array, "Nx M"]
+    ) -> "StateSpaceModel":
+        """The same model with other coefficients C."""
+        return self.with_mean(LibraryMean(self.library, coefficients))
+
+    def _library_mean(self) -> LibraryMean:
+        mean = self.transition.mean
+        if not isinstance(mean, LibraryMean):
+            raise ValueError(
+                "`model` must have a library of terms for its mean map, got "
+                f"{type(mean).__name__}. Build it with `state_space_model`."
+            )
+        return mean
+
+
+class Simulation(NamedTuple):
+    """States x_0..x_T, observations y_1..y_T, and whether every map was defined."""
+
+    states: Float[Array, "T_plus_1 Nx"]
+    observations: Float[Array, "T Ny"]
+    defined: Bool[Array, ""]
+
+
+def simulate(
+    key: PRNGKeyArray,
+    model: StateSpaceModel,
+    *,
+    steps: int,
+    initial: Float[Array, "Nx"] | None = None,
+) -> Simulation:
+    """Draw a path and what is seen of it.
+
+    A path that leaves all bounds comes back as infinities or NaN, not as an error;
+    `graphgrad.systems` detects and names this.
+
+    Args:
+        key: Random key.
+        model: The model.
+        steps: Number of observations, T.
+        initial: x_0; drawn from the initial law if not given.
+
+    Examples:
+        >>> import graphgrad as gg, jax
+        >>> library = gg.Polynomial(n_states=1, degree=1)
+        >>> model = gg.state_space_model(library, [[0.0, 0.9]], state_noise=0.1,
+        ...                              observation_noise=0.1, initial_mean=[0.0])
+        >>> states, observations, _ = gg.simulate(jax.random.key(0), model, steps=5)
+        >>> states.shape, observations.shape
+        ((6, 1), (5, 1))
+    """
+    steps = check_at_least("steps", steps, 1, "It is the number of observations.")
+    start_key, move_key, see_key = jax.random.split(key, 3)
+    if initial is None:
+        initial = model.initial_noise.sample(start_key, model.initial_mean)
+
+    def step(x: Array, key: PRNGKeyArray) -> tuple[Array, tuple[Array, Array]]:
+        x_next = model.transition.sample(key, x)
+        return x_next, (x_next, model.transition.mean.defined(x))
+
+    _, (path, defined) = jax.lax.scan(step, initial, jax.random.split(move_key, steps))
+    return Simulation(
+        states=jnp.concatenate([initial[None], path]),
+        observations=model.observation.sample(see_key, path),
+        defined=jnp.all(defined),
+    )
