@@ -1,10 +1,34 @@
 """graphgrad: which quantities act on which, and by what equations."""
 
+from . import metrics as metrics
+from . import systems as systems
+from .engines import ParticleFilter as ParticleFilter
+from .engines import value_and_gradient as value_and_gradient
+from .equations import equations as equations
+from .graph import adjacency as adjacency
 from .library import FunctionTerms as FunctionTerms
 from .library import Polynomial as Polynomial
 from .library import UserTerms as UserTerms
 from .library import degree_matrix as degree_matrix
 from .library import exponential_terms as exponential_terms
 from .library import trigonometric_terms as trigonometric_terms
+from .model import StateSpaceModel as StateSpaceModel
 from .model import simulate as simulate
 from .model import state_space_model as state_space_model
+from .penalties import L0 as L0
+from .penalties import L1 as L1
+from .penalties import GroupByEdge as GroupByEdge
+from .penalties import Nuclear as Nuclear
+from .penalties import Unpenalised as Unpenalised
+from .selection import tune_on_twin as tune_on_twin
+from .solution import Outcome as Outcome
+from .solution import Solution as Solution
+from .solvers import FirstThenAll as FirstThenAll
+from .solvers import FixedNumber as FixedNumber
+from .solvers import GradientSteps as GradientSteps
+from .solvers import Telescoping as Telescoping
+from .solvers import b_graphgrad as b_graphgrad
+from .solvers import multistart as multistart
+from .solvers import pmle as pmle
+from .solvers import s_graphgrad as s_graphgrad
+from .solvers import true_mle as true_mle

@@ -46,13 +46,13 @@ def check_finite(name: str, value: Any, remedy: str) -> np.ndarray:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` must hold numbers: {error}. {remedy}") from error
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
+    bad = np.argwhere(~np.isfinite(np.atleast_1d(array)))
+    if len(bad):  # Not `bad.size`: it is 0 for a single number.
         where = tuple(int(i) for i in bad[0])
-        raise ValueError(
-            f"`{name}` must be finite, got {array[where]} at index {where} "
-            f"({len(bad)} such entries). {remedy}"
-        )
+        found = f"{np.atleast_1d(array)[where]}"
+        if array.ndim:
+            found += f" at index {where} ({len(bad)} such entries)"
+        raise ValueError(f"`{name}` must be finite, got {found}. {remedy}")
     return array
 
 
@@ -88,10 +88,15 @@ def check_covariance(name: str, value: Any, size: int) -> np.ndarray:
         return array
     check_shape(name, array.shape, (size, size), remedy)
     lowest = np.linalg.eigvalsh((array + array.T) / 2).min()
-    if not np.allclose(array, array.T) or lowest <= 0:
+    symmetric = np.allclose(array, array.T)
+    if not symmetric or lowest <= 0:
+        fault = (
+            f"a matrix whose smallest eigenvalue is {lowest:.3g}"
+            if symmetric
+            else "a matrix that differs from its transpose"
+        )
         raise ValueError(
-            f"`{name}` must be symmetric positive definite, got a matrix whose "
-            f"smallest eigenvalue is {lowest:.3g}. {remedy}"
+            f"`{name}` must be symmetric positive definite, got {fault}. {remedy}"
         )
     return array
 

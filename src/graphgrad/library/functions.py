@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -46,6 +47,7 @@ class FunctionTerms(AbstractLibrary):
             else (2, "A difference needs two states.")
         )
         self.n_states = check_at_least("n_states", n_states, least, remedy)
+        _check_some("functions", functions)
         self.functions = tuple(functions)
 
     @property
@@ -71,15 +73,18 @@ class FunctionTerms(AbstractLibrary):
         )
 
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch M"]:
+        return _finite_or_zero(self._raw(x))
+
+    def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
+        return jnp.all(jnp.isfinite(self._raw(x)), axis=-1)
+
+    def _raw(self, x: Array) -> Array:
         if self.of == "differences":
             first, second = (
                 np.array(index) for index in zip(*self._arguments, strict=True)
             )
             x = x[..., first] - x[..., second]
-        return jnp.concatenate([function(x) for _, function in self.functions], axis=-1)
-
-    def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
-        return jnp.ones(x.shape[:-1], dtype=bool)
+        return jnp.concatenate([_apply(f, x, x) for _, f in self.functions], axis=-1)
 
 
 def trigonometric_terms(
@@ -164,6 +169,7 @@ class UserTerms(AbstractLibrary):
                     f"`terms[{name!r}]` must name states 0 to {n_states - 1}, got "
                     f"{list(states)}. States are counted from 0."
                 )
+        _check_some("terms", terms)
         self.terms = tuple((name, tuple(s), f) for name, (s, f) in terms.items())
 
     @property
@@ -177,14 +183,52 @@ class UserTerms(AbstractLibrary):
         return tuple(name for name, _, _ in self.terms)
 
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch M"]:
-        values = self._raw(x)
-        return jnp.where(jnp.isfinite(values), values, 0)
+        return _finite_or_zero(self._raw(x))
 
     def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
         return jnp.all(jnp.isfinite(self._raw(x)), axis=-1)
 
     def _raw(self, x: Array) -> Array:
-        values = [f(*(x[..., i] for i in states)) for _, states, f in self.terms]
-        return jnp.stack(
-            [jnp.broadcast_to(value, x.shape[:-1]) for value in values], axis=-1
-        ).astype(x.dtype)
+        columns = [
+            _apply(f, x[..., 0], *(x[..., i] for i in states))
+            for _, states, f in self.terms
+        ]
+        return jnp.stack(columns, axis=-1)
+
+
+def _check_some(name: str, terms: Sequence | Mapping) -> None:
+    if not terms:
+        raise ValueError(
+            f"`{name}` must hold at least one term, got none. Leave the library out."
+        )
+
+
+def _finite_or_zero(values: Array) -> Array:
+    return jnp.where(jnp.isfinite(values), values, 0)
+
+
+def _apply(function: Callable, like: Array, *arguments: Array) -> Array:
+    """A function of numbers applied entry by entry, with slopes that are finite.
+
+    The result has the shape and type of `like`, even if the function is constant.
+
+    Where the slope is not finite it is taken as 0, as for roots at 0: a zero from
+    `_finite_or_zero` times an infinite slope would be NaN and spoil every gradient.
+    """
+    shape, dtype = like.shape, like.dtype
+
+    def plain(*arguments: Array) -> Array:
+        return jnp.broadcast_to(jnp.asarray(function(*arguments), dtype), shape)
+
+    value = jax.custom_jvp(plain)
+
+    @value.defjvp
+    def _(points: tuple, tangents: tuple) -> tuple[Array, Array]:
+        change = jnp.zeros_like(points[0])
+        for i, tangent in enumerate(tangents):
+            unit = [jnp.full_like(x, i == j) for j, x in enumerate(points)]
+            slope = jax.jvp(plain, points, tuple(unit))[1]
+            change += _finite_or_zero(slope) * tangent
+        return value(*points), change
+
+    return value(*arguments)

@@ -69,7 +69,8 @@ def state_space_model(
         observation_matrix = check_finite(
             "observation_matrix", observation_matrix, "Give one row a quantity seen."
         )
-        n_seen = observation_matrix.shape[0] if observation_matrix.ndim else 0
+        # One row at least: without any, nothing is seen.
+        n_seen = max(1, len(np.atleast_1d(observation_matrix)))
         check_shape(
             "observation_matrix",
             observation_matrix.shape,

@@ -24,9 +24,9 @@ class AbstractNoise(eqx.Module):
 
     @abstractmethod
     def log_prob(
-        self, x: Float[Array, "*batch N"], mean: Float[Array, "*batch N"]
-    ) -> Float[Array, "*batch"]:
-        """Log-density of x."""
+        self, x: Float[Array, "*#batch N"], mean: Float[Array, "*#batch N"]
+    ) -> Float[Array, "..."]:
+        """Log-density of x; both arguments broadcast."""
 
 
 class GaussianNoise(AbstractNoise):
@@ -73,8 +73,8 @@ class GaussianNoise(AbstractNoise):
         return mean + (z * self.scale if self.diagonal else z @ self.scale.T)
 
     def log_prob(
-        self, x: Float[Array, "*batch N"], mean: Float[Array, "*batch N"]
-    ) -> Float[Array, "*batch"]:
+        self, x: Float[Array, "*#batch N"], mean: Float[Array, "*#batch N"]
+    ) -> Float[Array, "..."]:
         if self.diagonal:
             z, sizes = (x - mean) / self.scale, self.scale
         else:

@@ -9,7 +9,11 @@ from .noise import GaussianNoise
 
 
 class AbstractObservation(eqx.Module):
-    """The law of y given x: anything that can be drawn and has a density."""
+    """The law of y given x: anything that can be drawn and has a mean and a density."""
+
+    @abstractmethod
+    def mean(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Ny"]:
+        """The expected observation of each state."""
 
     @abstractmethod
     def sample(
@@ -36,7 +40,6 @@ class LinearGaussian(AbstractObservation):
     matrix: Float[Array, "Ny Nx"] | None = None
 
     def mean(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Ny"]:
-        """H x."""
         return x if self.matrix is None else x @ self.matrix.T
 
     def sample(

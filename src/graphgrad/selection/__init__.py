@@ -1,1 +1,4 @@
-"""selection."""
+"""Which penalty: the paper's synthetic twin."""
+
+from .twin import Tuning as Tuning
+from .twin import tune_on_twin as tune_on_twin

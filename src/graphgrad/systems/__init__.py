@@ -1,1 +1,73 @@
-"""systems."""
+"""Known truths to try a method on: simulate them, compare with their coefficients."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from jaxtyping import PRNGKeyArray
+
+from ..checks import check_choice
+from .base import System as System
+from .brusselator import brusselator as brusselator
+from .fitzhugh_nagumo import fitzhugh_nagumo as fitzhugh_nagumo
+from .kuramoto import KuramotoRate as KuramotoRate
+from .kuramoto import kuramoto as kuramoto
+from .lorenz63 import lorenz63 as lorenz63
+from .lorenz96 import lorenz96 as lorenz96
+from .lotka_volterra import lotka_volterra as lotka_volterra
+from .oregonator import oregonator as oregonator
+from .paths import DivergenceError as DivergenceError
+from .paths import SystemSimulation as SystemSimulation
+from .rabinovich_fabrikant import rabinovich_fabrikant as rabinovich_fabrikant
+from .random_sparse import random_sparse as random_sparse
+from .rates import EulerMean as EulerMean
+from .rates import PolynomialRate as PolynomialRate
+from .rates import polynomial_rate as polynomial_rate
+from .rossler import rossler as rossler
+from .seir import seir as seir
+from .sir import sir as sir
+
+SYSTEMS: dict[str, Callable[..., System]] = {
+    function.__name__: function
+    for function in (
+        lorenz63,
+        lorenz96,
+        kuramoto,
+        lotka_volterra,
+        rabinovich_fabrikant,
+        sir,
+        seir,
+        brusselator,
+        oregonator,
+        fitzhugh_nagumo,
+        rossler,
+        random_sparse,
+    )
+}
+
+
+def get(name: str, *, key: PRNGKeyArray | None = None, **options: Any) -> System:
+    """A system by its name, with options of its own.
+
+    Args:
+        name: One of `SYSTEMS`.
+        key: Random key; needed by systems that draw their parameters, and not used by
+            the others.
+        **options: As the function of that name takes them.
+
+    Examples:
+        >>> get("lorenz63", dt=0.02).dt
+        0.02
+    """
+    function = SYSTEMS[check_choice("name", name, SYSTEMS)]
+    known = inspect.signature(function).parameters
+    for option in options:
+        check_choice(f"option of {name}", option, [p for p in known if p != "key"])
+    if "key" not in known:
+        return function(**options)
+    if key is None:
+        raise ValueError(
+            f"`key` must be given for {name}, whose parameters are drawn, got None. "
+            "Pass `key=jax.random.key(0)`."
+        )
+    return function(key, **options)

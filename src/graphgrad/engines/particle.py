@@ -1,0 +1,190 @@
+"""The particle filter: Alg. 1 forward, and Alg. 2 where it is differentiated."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ..checks import check_at_least, check_choice
+from ..model import StateSpaceModel
+from .proposals import PROPOSALS, AbstractProposal
+from .resampling import RESAMPLING
+
+
+class FilterResult(NamedTuple):
+    """What one run of the filter gives.
+
+    Attributes:
+        log_likelihood: Estimate of log p(y_1:T), Eq. (5); minus infinity when every
+            particle lost the data.
+        increments: Its T summands.
+        means: Filtered means of the states.
+        effective_sizes: Effective sample sizes 1 / sum of squared weights.
+        initial_particles: Particles at time 0.
+        particles: Particles at times 1..T.
+        log_weights: Their normalised log-weights.
+        ancestors: For each particle, the number of its parent one step before.
+    """
+
+    log_likelihood: Float[Array, ""]
+    increments: Float[Array, "T"]
+    means: Float[Array, "T Nx"]
+    effective_sizes: Float[Array, "T"]
+    initial_particles: Float[Array, "K Nx"]
+    particles: Float[Array, "T K Nx"]
+    log_weights: Float[Array, "T K"]
+    ancestors: Int[Array, "T K"]
+
+
+class ParticleFilter(eqx.Module):
+    """Sequential importance resampling, differentiable by stopped gradients.
+
+    The forward pass is Alg. 1. Differentiating the log-likelihood gives what Alg. 2
+    prescribes: weights keep their derivative through resampling, and so do the
+    particles unless `detach` is set.
+
+    Attributes:
+        num_particles: Number of particles, K.
+        proposal: Where new particles are drawn: `"bootstrap"`, `"locally optimal"`,
+            or an `AbstractProposal` of your own.
+        resampling: `"multinomial"` (as printed), `"systematic"`, `"stratified"` or
+            `"residual"`.
+        ess_threshold: Resample only when the effective sample size is below this
+            share of K; 1 resamples at every step, as printed.
+
+    Examples:
+        >>> import graphgrad as gg, jax
+        >>> model = gg.systems.lorenz63(dt=0.02).model()
+        >>> _, ys, _ = gg.simulate(jax.random.key(0), model, steps=50)
+        >>> result = ParticleFilter(num_particles=200)(jax.random.key(1), model, ys)
+        >>> result.means.shape
+        (50, 3)
+    """
+
+    proposal: AbstractProposal
+    num_particles: int = eqx.field(static=True)
+    resampling: str = eqx.field(static=True)
+    ess_threshold: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        num_particles: int = 100,
+        *,
+        proposal: str | AbstractProposal = "bootstrap",
+        resampling: str = "multinomial",
+        ess_threshold: float = 1.0,
+    ):
+        self.num_particles = check_at_least(
+            "num_particles", num_particles, 2, "The paper uses 100."
+        )
+        if not isinstance(proposal, AbstractProposal):
+            proposal = PROPOSALS[check_choice("proposal", proposal, PROPOSALS)]()
+        self.proposal = proposal
+        self.resampling = check_choice("resampling", resampling, RESAMPLING)
+        if not 0 <= ess_threshold <= 1:
+            raise ValueError(
+                f"`ess_threshold` must be between 0 and 1, got {ess_threshold}. "
+                "1 resamples at every step, as in the paper."
+            )
+        self.ess_threshold = float(ess_threshold)
+
+    def __call__(
+        self,
+        key: PRNGKeyArray,
+        model: StateSpaceModel,
+        ys: Float[Array, "T Ny"],
+        *,
+        length: int | Int[Array, ""] | None = None,
+        detach: bool = False,
+    ) -> FilterResult:
+        """Run the filter.
+
+        Args:
+            key: Random key.
+            model: The model.
+            ys: Observations.
+            length: Number of leading rows of `ys` to use; the rest is padding that
+                changes nothing but the shapes, so that series of several lengths
+                share one compilation.
+            detach: Differentiate the densities only, at particles held fixed.
+        """
+        T, K = ys.shape[0], self.num_particles
+        start_key, loop_key = jax.random.split(key)
+        law = self.proposal.prepare(model)
+        # Alg. 1 and 2, lines 1 and 2.
+        x0 = model.initial_noise.sample(
+            start_key, jnp.broadcast_to(model.initial_mean, (K, model.n_states))
+        )
+        log_w0 = jnp.full(K, -jnp.log(K), ys.dtype)
+        if detach:
+            x0 = jax.lax.stop_gradient(x0)
+            # Value 0, but the derivative of log p(x_0).
+            start = model.initial_noise.log_prob(x0, model.initial_mean)
+            log_w0 = log_w0 + start - jax.lax.stop_gradient(start)
+
+        # The first keys of a split do not depend on how many there are, so that a
+        # padded series sees the same draws.
+        keys = jax.random.split(loop_key, (T, 2))
+
+        def step(carry: tuple[Array, Array], inputs: tuple[Array, Array, Array]):
+            t, (resample_key, draw_key), y = inputs
+            x, log_w = carry
+            ancestors, log_w_tilde = self._resample(resample_key, log_w)
+            parents = x[ancestors]
+            x_next = law.sample(draw_key, parents, y)  # line 6
+            if detach:
+                x_next = jax.lax.stop_gradient(x_next)
+            log_pi = law.log_prob(x_next, parents, y)
+            if detach:
+                log_pi = jax.lax.stop_gradient(log_pi)
+            log_nu = log_w_tilde + (  # line 7
+                model.observation.log_prob(y, x_next)
+                + model.transition.log_prob(x_next, parents)
+                - log_pi
+            )
+            # A particle whose density is undefined is impossible, not unknown.
+            log_nu = jnp.where(jnp.isnan(log_nu), -jnp.inf, log_nu)
+            increment = jax.nn.logsumexp(log_nu)  # Eq. (5)
+            # Line 8; equal weights after a total loss, which the increment records.
+            alive = jnp.isfinite(increment)
+            log_w_next = jnp.where(alive, log_nu - increment, -jnp.log(K))
+            if length is not None:
+                used = t < length
+                x_next = jnp.where(used, x_next, x)
+                log_w_next = jnp.where(used, log_w_next, log_w)
+                increment = jnp.where(used, increment, 0)
+                ancestors = jnp.where(used, ancestors, jnp.arange(K))
+            return (x_next, log_w_next), (x_next, log_w_next, ancestors, increment)
+
+        _, (particles, log_weights, ancestors, increments) = jax.lax.scan(
+            step, (x0, log_w0), (jnp.arange(T), keys, ys)
+        )
+        weights = jnp.exp(log_weights)
+        return FilterResult(
+            log_likelihood=jnp.sum(increments),
+            increments=increments,
+            means=jnp.einsum("tk,tkn->tn", weights, particles),
+            effective_sizes=1 / jnp.sum(weights**2, axis=1),
+            initial_particles=x0,
+            particles=particles,
+            log_weights=log_weights,
+            ancestors=ancestors,
+        )
+
+    def _resample(self, key: PRNGKeyArray, log_w: Array) -> tuple[Array, Array]:
+        """Ancestors, and log-weights after resampling that keep their derivative."""
+        K = self.num_particles
+        stopped = jax.lax.stop_gradient(log_w)
+        ancestors = RESAMPLING[self.resampling](key, stopped)  # line 4
+        # Alg. 2, line 5: value 1/K, derivative of the log-weight.
+        fresh = -jnp.log(K) + log_w[ancestors] - stopped[ancestors]
+        if self.ess_threshold == 1:
+            return ancestors, fresh
+        size = 1 / jnp.sum(jnp.exp(2 * stopped))
+        poor = size < self.ess_threshold * K
+        return (
+            jnp.where(poor, ancestors, jnp.arange(K)),
+            jnp.where(poor, fresh, log_w),
+        )

@@ -1,0 +1,146 @@
+"""Where new particles are drawn: the pi of Alg. 1 and 2."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..model import (
+    AbstractMean,
+    AbstractNoise,
+    GaussianNoise,
+    LinearGaussian,
+    StateSpaceModel,
+    Transition,
+)
+
+
+class AbstractProposalLaw(eqx.Module):
+    """A proposal made ready for one model: pi(x_t | x_{t-1}, y_t)."""
+
+    @abstractmethod
+    def sample(
+        self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    ) -> Float[Array, "K Nx"]:
+        """One new particle for each particle, smooth in the model's parameters."""
+
+    @abstractmethod
+    def log_prob(
+        self,
+        x_next: Float[Array, "K Nx"],
+        x: Float[Array, "K Nx"],
+        y: Float[Array, "Ny"],
+    ) -> Float[Array, "K"]:
+        """Log-density of the new particles."""
+
+
+class AbstractProposal(eqx.Module):
+    """A kind of proposal.
+
+    Write your own by implementing `prepare`: it is called once a filter run, outside
+    the loop over time, and returns the law to draw from.
+    """
+
+    @abstractmethod
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
+        """What does not depend on time, computed once."""
+
+
+class _TransitionLaw(AbstractProposalLaw):
+    transition: Transition
+
+    def sample(
+        self,
+        key: PRNGKeyArray,
+        x: Float[Array, "K Nx"],
+        y: Float[Array, "Ny"],  # noqa: ARG002
+    ) -> Float[Array, "K Nx"]:
+        return self.transition.sample(key, x)
+
+    def log_prob(
+        self,
+        x_next: Float[Array, "K Nx"],
+        x: Float[Array, "K Nx"],
+        y: Float[Array, "Ny"],  # noqa: ARG002
+    ) -> Float[Array, "K"]:
+        return self.transition.log_prob(x_next, x)
+
+
+class Bootstrap(AbstractProposal):
+    """pi = p(x_t | x_{t-1}): works for every model."""
+
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
+        return _TransitionLaw(model.transition)
+
+
+class _GuidedLaw(AbstractProposalLaw):
+    mean: AbstractMean
+    observation: LinearGaussian
+    gain: Float[Array, "Nx"] | Float[Array, "Nx Ny"]
+    noise: AbstractNoise
+
+    def _centre(self, x: Array, y: Array) -> Array:
+        mean = self.mean(x)
+        surprise = y - self.observation.mean(mean)
+        if self.gain.ndim == 1:
+            return mean + self.gain * surprise
+        return mean + surprise @ self.gain.T
+
+    def sample(
+        self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    ) -> Float[Array, "K Nx"]:
+        return self.noise.sample(key, self._centre(x, y))
+
+    def log_prob(
+        self,
+        x_next: Float[Array, "K Nx"],
+        x: Float[Array, "K Nx"],
+        y: Float[Array, "Ny"],
+    ) -> Float[Array, "K"]:
+        return self.noise.log_prob(x_next, self._centre(x, y))
+
+
+class LocallyOptimal(AbstractProposal):
+    """pi = p(x_t | x_{t-1}, y_t), where noises are Gaussian and y is linear in x."""
+
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
+        noise, observation = model.transition.noise, model.observation
+        if not isinstance(noise, GaussianNoise) or not isinstance(
+            observation, LinearGaussian
+        ):
+            raise ValueError(
+                "`proposal` must be one that the model allows: LocallyOptimal needs "
+                "Gaussian state noise and a linear Gaussian observation, got "
+                f"{type(noise).__name__} and {type(observation).__name__}. "
+                "Use Bootstrap."
+            )
+        if observation.matrix is None and noise.diagonal and observation.noise.diagonal:
+            q, r = noise.scale**2, observation.noise.scale**2
+            gain, posterior = q / (q + r), GaussianNoise(jnp.sqrt(q * r / (q + r)))
+        else:
+            gain, covariance = _condition(noise, observation)
+            posterior = GaussianNoise.of(covariance)
+        return _GuidedLaw(model.transition.mean, observation, gain, posterior)
+
+
+def _condition(
+    noise: GaussianNoise, observation: LinearGaussian
+) -> tuple[Array, Array]:
+    """Gain and covariance of x given y = H x + r, for x of covariance Q."""
+    Q, R = noise.covariance, observation.noise.covariance
+    H = observation.matrix
+    if H is None:
+        H = jnp.eye(Q.shape[0], dtype=Q.dtype)
+    S = jax.scipy.linalg.cho_factor(H @ Q @ H.T + R, lower=True)
+    gain = jax.scipy.linalg.cho_solve(S, H @ Q).T
+    # Joseph's form: symmetric and positive definite under rounding.
+    shrink = jnp.eye(Q.shape[0], dtype=Q.dtype) - gain @ H
+    return gain, shrink @ Q @ shrink.T + gain @ R @ gain.T
+
+
+PROPOSALS: dict[str, type[AbstractProposal]] = {
+    "bootstrap": Bootstrap,
+    "locally optimal": LocallyOptimal,
+}

@@ -1,0 +1,50 @@
+"""FitzHugh-Nagumo: R. FitzHugh, Biophys. J. 1 (1961).
+
+With FitzHugh's a, b, epsilon and a current of 0.5 the neuron fires again and again,
+every 40 units of time: 200 steps of dt = 0.2 see one whole cycle.
+"""
+
+from .base import System
+from .rates import polynomial_rate
+
+
+def fitzhugh_nagumo(
+    *,
+    dt: float = 0.2,
+    a: float = 0.7,
+    b: float = 0.8,
+    epsilon: float = 0.08,
+    current: float = 0.5,
+    noise: float = 0.05,
+    observation_std: float = 0.1,
+) -> System:
+    """A spiking neuron: a relaxation cycle in two states, of degree 3.
+
+    Args:
+        dt: Time step.
+        a: Threshold of the recovery.
+        b: Decay of the recovery.
+        epsilon: Slowness of the recovery.
+        current: Current injected.
+        noise: The state noise has standard deviation sqrt(dt) * noise.
+        observation_std: Standard deviation of the observation noise.
+
+    Examples:
+        >>> fitzhugh_nagumo().states
+        ('v', 'w')
+    """
+    equations = {
+        "v": {"v": 1.0, "v^3": -1 / 3, "w": -1.0, "1": current},
+        "w": {"v": epsilon, "1": epsilon * a, "w": -epsilon * b},
+    }
+    return System(
+        "fitzhugh_nagumo",
+        tuple(equations),
+        polynomial_rate(equations),
+        dt=dt,
+        x0=[-1.0, 1.0],
+        state_noise=dt * noise**2,
+        observation_noise=observation_std**2,
+        initial_noise=observation_std**2,
+        bound=100.0,
+    )

@@ -1,0 +1,88 @@
+"""Kuramoto: Y. Kuramoto, Chemical Oscillations, Waves, and Turbulence (1984).
+
+With the settings of Sec. V-D and the sign of its discretised equation: oscillators
+attract one another. Phases are not wrapped; they drift as the printed equations let
+them.
+"""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..checks import check_at_least
+from .base import System
+
+
+class KuramotoRate(eqx.Module):
+    """eta_i + K R sin(psi - x_i), where R e^(i psi) is the mean of e^(i x).
+
+    Attributes:
+        eta: Frequency of each oscillator on its own.
+        coupling: K.
+    """
+
+    eta: Float[Array | np.ndarray, "Nx"]
+    coupling: Float[Array | np.ndarray, ""]
+
+    def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
+        eta = jnp.asarray(self.eta, x.dtype)
+        coupling = jnp.asarray(self.coupling, x.dtype)
+        sine, cosine = jnp.sin(x), jnp.cos(x)
+        # R sin(psi - x) without psi, which has no derivative where R = 0.
+        pull = (
+            jnp.mean(sine, axis=-1, keepdims=True) * cosine
+            - jnp.mean(cosine, axis=-1, keepdims=True) * sine
+        )
+        return eta + coupling * pull
+
+
+def kuramoto(
+    key: PRNGKeyArray,
+    *,
+    dt: float = 0.05,
+    n_states: int = 20,
+    coupling: float = 0.8,
+    noise: float = 0.1,
+) -> System:
+    """Oscillators pulled towards their common phase; no polynomial.
+
+    Observations begin at time 10, so a filter needs the state reached by then:
+    `system.model(initial=simulation.states[0])`. The model's mean map holds `eta` and
+    `coupling` as arrays, ready for a maximum-likelihood fit.
+
+    Args:
+        key: Random key, for the frequencies N(0.5, 0.5^2) and the start U(-pi, pi).
+        dt: Time step.
+        n_states: Number of oscillators.
+        coupling: K.
+        noise: State and observation noise have standard deviation sqrt(dt) * noise.
+
+    Examples:
+        >>> import jax
+        >>> system = kuramoto(jax.random.key(0))
+        >>> simulation = system.simulate(jax.random.key(1), steps=25)
+        >>> model = system.model(initial=simulation.states[0])
+        >>> model.transition.mean.rate.eta.shape
+        (20,)
+    """
+    n = check_at_least("n_states", n_states, 2, "One oscillator has no one to follow.")
+    eta_key, start_key = jax.random.split(key)
+    eta = 0.5 + 0.5 * jax.random.normal(eta_key, (n,))
+    start = jax.random.uniform(start_key, (n,), minval=-math.pi, maxval=math.pi)
+    return System(
+        "kuramoto",
+        tuple(f"x{i + 1}" for i in range(n)),
+        KuramotoRate(np.asarray(eta, float), np.asarray(coupling, float)),
+        dt=dt,
+        x0=start,
+        state_noise=dt * noise**2,
+        observation_noise=dt * noise**2,
+        initial_noise=0.2,
+        bound=math.inf,
+        spin_up=round(10 / dt),
+        adjacency=np.eye(n, dtype=bool) | (coupling != 0),
+    )

@@ -1,0 +1,49 @@
+"""SIR epidemic: W. O. Kermack, A. G. McKendrick, Proc. R. Soc. A 115 (1927).
+
+States are shares of the population; time is in days; the basic reproduction number is
+infection / recovery = 2.5. The default 0.2 days a step and 200 steps cover the wave.
+Long after it the infected are so few that additive noise turns them negative.
+S + I + R is 1 but for the noise, so the terms 1, S, I, R are nearly collinear.
+"""
+
+from .base import System
+from .rates import polynomial_rate
+
+
+def sir(
+    *,
+    dt: float = 0.2,
+    infection: float = 0.5,
+    recovery: float = 0.2,
+    noise: float = 0.002,
+    observation_std: float = 0.01,
+) -> System:
+    """Susceptible, infected, recovered: one wave in three states, of degree 2.
+
+    Args:
+        dt: Time step.
+        infection: Infections a day, for each susceptible and infected.
+        recovery: Recoveries a day, for each infected.
+        noise: The state noise has standard deviation sqrt(dt) * noise.
+        observation_std: Standard deviation of the observation noise.
+
+    Examples:
+        >>> sir().states
+        ('S', 'I', 'R')
+    """
+    equations = {
+        "S": {"S I": -infection},
+        "I": {"S I": infection, "I": -recovery},
+        "R": {"I": recovery},
+    }
+    return System(
+        "sir",
+        tuple(equations),
+        polynomial_rate(equations),
+        dt=dt,
+        x0=[0.93, 0.02, 0.05],
+        state_noise=dt * noise**2,
+        observation_noise=observation_std**2,
+        initial_noise=observation_std**2,
+        bound=10.0,
+    )
