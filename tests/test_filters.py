@@ -139,6 +139,7 @@ def test_score_form_is_the_derivative_of_the_detached_filter(
         assert jnp.max(jnp.abs(ours - theirs)) < 1e-10 * scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proposal", PROPOSALS)
 def test_gradient_through_particles_matches_finite_differences(proposal, x64):
     """With ancestors and stopped denominators frozen, Alg. 2 is a smooth function."""
@@ -236,6 +237,7 @@ def test_lost_data_gives_minus_infinity_and_no_nan():
     assert not jnp.isnan(result.log_weights).any()
 
 
+@pytest.mark.slow
 def test_particles_outside_the_domain_get_no_weight():
     library = gg.Polynomial(1, 1, root=2)
     model = gg.state_space_model(

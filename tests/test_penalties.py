@@ -77,6 +77,7 @@ def test_nothing_moves_without_step_or_weight(x64, name, dtype):
     np.testing.assert_array_equal(make(name, 0.0).prox(C, 0.7), C)
 
 
+@pytest.mark.slow
 @names
 @dtypes
 @pytest.mark.parametrize("precision", [float, jnp.float32, jnp.float64])
@@ -247,6 +248,7 @@ def test_nuclear_meets_its_optimality_condition(x64, dtype, drop):
 # --- groups: duality gap, closed form, exact zeros ------------------------------------
 
 
+@pytest.mark.slow
 @dtypes
 @pytest.mark.parametrize("degree", [1, 2, 3])
 @pytest.mark.parametrize("step", [1e-4, 0.1, 0.5, 1.0, 3.0])
@@ -324,6 +326,7 @@ def by_enumeration(c, members, radius):
     return best[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.5, 2.0])
 def test_group_prox_is_the_best_over_every_set_of_edges(x64, step):
     pen, edges = GroupByEdge(1.0, INCIDENCE), 0
@@ -337,6 +340,7 @@ def test_group_prox_is_the_best_over_every_set_of_edges(x64, step):
     assert 0 < edges < 4 * NX * NX
 
 
+@pytest.mark.slow
 @dtypes
 @pytest.mark.parametrize("n_states", [3, 6])
 @pytest.mark.parametrize("step", [1.0, 5.0])

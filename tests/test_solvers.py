@@ -9,6 +9,7 @@ import pytest
 import graphgrad as gg
 from graphgrad.demo import damped_oscillator
 from graphgrad.metrics import support_scores
+from graphgrad.solvers import SOLVERS
 from graphgrad.solvers.batching import padded_lengths
 from graphgrad.solvers.outcome import relative_error
 from oracles import linear_model
@@ -19,6 +20,30 @@ QUICK = gg.GradientSteps(20, particle_filter=gg.ParticleFilter(20))
 def linear_data(steps=30, seed=0):
     model = linear_model()
     return model, gg.simulate(jax.random.key(seed), model, steps=steps).observations
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_keeps_the_contract(name):
+    model, ys = linear_data(steps=10)
+    solve = SOLVERS[name]
+    seen = []
+    options = {"settings": QUICK, "callback": seen.append}
+    solution = solve(jax.random.key(1), ys, model, gg.L1(0.1), **options)
+    again = solve(jax.random.key(1), ys, model, gg.L1(0.1), **options)
+    assert isinstance(solution, gg.Solution)
+    assert solution.coefficients.shape == model.coefficients.shape
+    assert jnp.isfinite(solution.coefficients).all()
+    assert (solution.coefficients == again.coefficients).all()
+    assert isinstance(solution.outcome, gg.Outcome)
+    assert len(solution.advice) > 20
+    assert seen[0].batch == 1
+    with pytest.raises(ValueError, match="`ys` must be finite"):
+        solve(jax.random.key(1), np.full((9, 2), np.nan), model, gg.L1(0.1))
+    start = np.zeros((2, 3))
+    solution = solve(
+        jax.random.key(1), ys, model, gg.L1(0.1), start=start, settings=QUICK
+    )
+    assert (solution.start == start).all()
 
 
 def test_batches_are_those_of_algorithm_5():
@@ -53,6 +78,7 @@ def test_same_key_same_result_and_a_watched_fit_is_the_same_fit():
     assert seen[-1].batches == 4
 
 
+@pytest.mark.slow
 def test_starts_are_uniform_and_all_batches_are_recorded():
     model, ys = linear_data(steps=40)
     solution = gg.b_graphgrad(jax.random.key(1), ys, model, gg.L1(0.1), settings=QUICK)
@@ -127,6 +153,7 @@ def test_a_likelihood_of_zero_is_an_outcome():
     assert int(solution.skipped[-1][-1]) == QUICK.steps
 
 
+@pytest.mark.slow
 def test_predictions_are_measured_against_persistence(x64):
     model, ys = linear_data(steps=200)
     run = gg.ParticleFilter(200)

@@ -119,6 +119,7 @@ def test_coefficients_are_the_euler_map(x64, name):
         system.coefficients(system.degree - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", systems.SYSTEMS)
 def test_adjacency_is_the_pattern_of_the_jacobian(name):
     system = get(name)
@@ -178,6 +179,7 @@ def agrees(share, expected, draws):
     return abs(share - expected) <= 4 * np.sqrt(expected * (1 - expected) / draws)
 
 
+@pytest.mark.slow
 def test_lorenz63_diverges_as_often_as_measured():
     # Over 1000 draws: 0, 0.694, 0.849, 0.850 by T = 25, 50, 100, 200 at dt = 0.025.
     lost = divergences(systems.lorenz63(), 100, 200)
@@ -187,6 +189,7 @@ def test_lorenz63_diverges_as_often_as_measured():
     assert np.all(np.isinf(divergences(systems.lorenz63(dt=0.02), 200, 200)))
 
 
+@pytest.mark.slow
 def test_lorenz96_diverges_as_often_as_measured():
     # Over 1000 draws of 200 steps: 0.975 at dt = 0.025, 0.468 at 0.02, none at 0.01.
     lost = divergences(systems.lorenz96(), 200, 60)
@@ -211,6 +214,7 @@ def test_divergence_is_named():
     assert "|x| < 5" in tight.message
 
 
+@pytest.mark.slow
 def test_bounded_counts_what_it_rejects():
     system, steps = systems.lorenz63(), 60
     model, start = system.model(), jnp.asarray(system.x0)
@@ -251,6 +255,7 @@ def test_redraws_are_capped():
         noisy.simulate(key, 60, bounded=True, max_redraws=needed - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "order"), [("euler", 1), ("rk4", 4)])
 def test_schemes_have_their_orders(x64, scheme, order):
     system = systems.lorenz63(dt=0.01, noise=0.0)

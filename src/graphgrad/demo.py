@@ -24,14 +24,14 @@ def run_demo(seed: int = 0, *, say: Callable[[str], None]) -> None:
     """
     data_key, fit_key = jax.random.split(jax.random.key(seed))
     oscillator = damped_oscillator()
-    say("1. A damped oscillator of two states, 60 noisy observations.")
-    ys = simulate(data_key, oscillator, steps=60).observations
-    _fit(fit_key, ys, oscillator, ("position", "speed"), penalty=2.0, say=say)
+    say("1. A damped oscillator of two states, 50 noisy observations.")
+    ys = simulate(data_key, oscillator, steps=50).observations
+    _fit(fit_key, ys, oscillator, ("position", "speed"), penalty=3.0, say=say)
 
     system = lorenz63(dt=0.02)
     say("")
-    say("2. The Lorenz system of three states, 50 noisy observations.")
-    simulation = system.simulate(data_key, steps=50, bounded=True)
+    say("2. The Lorenz system of three states, 30 noisy observations.")
+    simulation = system.simulate(data_key, steps=30, bounded=True)
     _fit(
         fit_key,
         simulation.observations,

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from .checks import check_finite, check_shape
 from .library import AbstractLibrary
 from .library.degrees import default_states
 
@@ -35,11 +34,15 @@ def equations(
     """
     states = default_states(library.n_states) if states is None else states
     names = library.names(states)
+    matrix = check_finite("coefficients", coefficients, "They come from a fit.")
+    shape = (library.n_states, library.n_terms)
+    check_shape("coefficients", matrix.shape, shape, "One row a state, column a term.")
     lines = []
-    for state, row in zip(states, np.asarray(coefficients), strict=True):
+    for state, row in zip(states, matrix.tolist(), strict=True):
         text = "".join(
-            f" {'-' if row[j] < 0 else '+'} {_product(abs(row[j]), names[j], digits)}"
-            for j in np.flatnonzero(row)
+            f" {'-' if value < 0 else '+'} {_product(abs(value), name, digits)}"
+            for value, name in zip(row, names, strict=True)
+            if value != 0
         )
         # The first sign stands alone: nothing for plus, no blank after minus.
         first = "-" if text.startswith(" - ") else ""

@@ -83,29 +83,23 @@ def tune_on_twin(
             its score.
     """
     check_at_least("iterations", iterations, 1, "The paper uses 10.")
-    check_at_least("twins", twins, 1, "The paper uses 1.")
     low, high = interval
     if not low < high:
         raise ValueError(
             f"`interval` must have its lower end first, got {interval}. "
             "The paper's is (-5, 2)."
         )
-    data = [
-        _twin(k, n_states=n_states, degree=degree, dt=dt, steps=steps, start=start)
-        for k in jax.random.split(key, twins)
-    ]
-
-    @jax.jit
-    def score_all(exponents: Array) -> Array:
-        def one(exponent: Array) -> Array:
-            scores = [
-                score(fit(fit_key, ys, model, 10**exponent), model.coefficients)
-                for fit_key, ys, model in data
-            ]
-            return jnp.mean(jnp.stack(scores))
-
-        return jax.vmap(one)(exponents)
-
+    score_all = twin_scores(
+        key,
+        fit,
+        n_states=n_states,
+        degree=degree,
+        dt=dt,
+        steps=steps,
+        start=start,
+        score=score,
+        twins=twins,
+    )
     tried: dict[float, float] = {}
 
     def evaluate(exponents: list[float]) -> None:
@@ -123,6 +117,40 @@ def tune_on_twin(
             callback(iteration + 1, centre, tried[centre])
     best = max(tried, key=lambda point: tried[point])
     return Tuning(10**best, np.array(list(tried)), np.array(list(tried.values())))
+
+
+def twin_scores(
+    key: PRNGKeyArray,
+    fit: Fit,
+    *,
+    n_states: int,
+    degree: int,
+    dt: float,
+    steps: int = 100,
+    start: Any = None,
+    score: Score = support_accuracy,
+    twins: int = 1,
+) -> Callable[[Array], Array]:
+    """From several l, with lambda = 10^l, to the scores of fits on the same twins.
+
+    Arguments as for `tune_on_twin`; use it to draw the whole curve.
+    """
+    check_at_least("twins", twins, 1, "The paper uses 1.")
+    data = [
+        _twin(k, n_states=n_states, degree=degree, dt=dt, steps=steps, start=start)
+        for k in jax.random.split(key, twins)
+    ]
+
+    @jax.jit
+    @jax.vmap
+    def score_all(exponent: Array) -> Array:
+        scores = [
+            score(fit(fit_key, ys, model, 10**exponent), model.coefficients)
+            for fit_key, ys, model in data
+        ]
+        return jnp.mean(jnp.stack(scores))
+
+    return score_all
 
 
 def _twin(

@@ -1,5 +1,11 @@
-"""How the coefficients move: the paper's algorithms."""
+"""How the coefficients move: the paper's algorithms.
 
+A new solver is a file of its own and a line in `SOLVERS`.
+"""
+
+from collections.abc import Callable
+
+from ..solution import Solution
 from .batching import AbstractBatching as AbstractBatching
 from .batching import FirstThenAll as FirstThenAll
 from .batching import FixedNumber as FixedNumber
@@ -13,3 +19,11 @@ from .paper import pmle as pmle
 from .paper import s_graphgrad as s_graphgrad
 from .paper import true_mle as true_mle
 from .steps import GradientSteps as GradientSteps
+
+SOLVERS: dict[str, Callable[..., Solution]] = {
+    "s-graphgrad": s_graphgrad,
+    "b-graphgrad": b_graphgrad,
+    "pmle": pmle,
+}
+"""Solvers by name; each takes key, ys, model, penalty, and by name start, settings and
+callback."""

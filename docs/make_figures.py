@@ -1,0 +1,100 @@
+"""Draw the pictures of the documentation: `python docs/make_figures.py`."""
+
+from pathlib import Path
+
+import jax
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+from matplotlib.patches import FancyArrowPatch
+
+import graphgrad as gg
+from graphgrad.demo import damped_oscillator
+from graphgrad.graph import to_networkx
+
+HERE = Path(__file__).parent
+STATES = ("position", "speed")
+COLOURS = ("#1b6ca8", "#c8553d")
+
+
+def main() -> None:
+    """One picture: noisy data, how the coefficients moved, the graph found."""
+    truth = damped_oscillator()
+    ys = gg.simulate(jax.random.key(0), truth, steps=50).observations
+    batches = []
+    solution = gg.b_graphgrad(
+        jax.random.key(100), ys, truth, gg.L1(3.0), callback=batches.append
+    )
+    fitted = truth.with_coefficients(solution.coefficients)
+    means = gg.ParticleFilter(1000)(jax.random.key(2), fitted, ys).means
+
+    figure, (left, middle, right) = plt.subplots(
+        1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=(1.3, 1.1, 1)
+    )
+    steps = np.arange(1, len(ys) + 1)
+    for i, (state, colour) in enumerate(zip(STATES, COLOURS, strict=True)):
+        left.plot(steps, ys[:, i], ".", color=colour, alpha=0.6)
+        left.plot(steps, means[:, i], color=colour, label=state)
+    left.set(title="noisy data in, filtered states out", xlabel="step")
+    left.legend(frameon=False)
+
+    path = np.concatenate([np.asarray(solution.start)[None], *solution.path])
+    lengths = [0, *solution.lengths]
+    names = truth.library.names(STATES)
+    true = np.asarray(truth.coefficients)
+    for i, state in enumerate(STATES):
+        for j, name in enumerate(names):
+            colour = COLOURS[i] if true[i, j] else "0.7"
+            middle.plot(lengths, path[:, i, j], "o-", ms=3, color=colour)
+            middle.axhline(true[i, j], color=colour, lw=0.8, ls=":")
+            if true[i, j]:
+                middle.annotate(
+                    f"{name} on {state}",
+                    (lengths[-1], path[-1, i, j]),
+                    xytext=(4, 5 if i == 0 else -14),
+                    textcoords="offset points",
+                    ha="right",
+                    color=colour,
+                    fontsize=8,
+                )
+    middle.set(
+        title="coefficients, batch after batch\n(dotted: truth; grey: truly zero)",
+        xlabel="observations used so far",
+    )
+
+    graph = to_networkx(solution.coefficients, truth.library, STATES)
+    places = {"position": (0.0, 0.0), "speed": (1.0, 0.0)}
+    between = [edge for edge in graph.edges if edge[0] != edge[1]]
+    nx.draw_networkx(
+        graph,
+        places,
+        ax=right,
+        edgelist=between,
+        node_color=COLOURS,
+        node_size=2600,
+        font_color="white",
+        font_size=9,
+        connectionstyle="arc3,rad=0.25",
+        arrowsize=18,
+    )
+    for x, y in (places[state] for state, _ in nx.selfloop_edges(graph)):
+        loop = FancyArrowPatch(
+            (x - 0.1, y + 0.19),
+            (x + 0.1, y + 0.19),
+            connectionstyle="arc3,rad=-1.8",
+            arrowstyle="-|>",
+            mutation_scale=18,
+            color="black",
+        )
+        right.add_patch(loop)
+    right.set(title="who acts on whom", xlim=(-0.5, 1.5), ylim=(-0.7, 0.7))
+    lines = gg.equations(solution.coefficients, truth.library, STATES)
+    right.text(
+        0.5, -0.62, "\n".join(lines), ha="center", fontsize=9, family="monospace"
+    )
+    right.axis("off")
+    figure.savefig(HERE / "oscillator.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()
