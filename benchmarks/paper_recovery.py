@@ -20,6 +20,9 @@ from graphgrad.metrics import rmse, support_scores
 
 PRINTED = gg.GradientSteps(steps=500)
 GUIDED = gg.GradientSteps(
+    steps=500, particle_filter=gg.ParticleFilter(proposal="locally optimal")
+)
+SCORE = gg.GradientSteps(
     steps=500,
     gradient="score",
     particle_filter=gg.ParticleFilter(proposal="locally optimal"),
@@ -53,14 +56,13 @@ def two_oscillators() -> gg.StateSpaceModel:
     )
 
 
-def lotka_volterra(noise: float) -> gg.StateSpaceModel:
+def lotka_volterra(dt: float) -> gg.StateSpaceModel:
     """Prey and predators about 1, so that no monomial is large."""
-    dt = 0.1
     return gg.state_space_model(
         gg.Polynomial(2, 2),
         [[0, 1 + dt, 0, 0, -dt, 0], [0, 0, 1 - dt, 0, dt, 0]],
-        state_noise=noise,
-        observation_noise=noise,
+        state_noise=1e-3,
+        observation_noise=1e-3,
         initial_mean=[1.5, 0.7],
         initial_noise=0.01,
     )
@@ -73,15 +75,18 @@ def on_the_attractor(dt: float) -> gg.StateSpaceModel:
 
 
 def rows() -> dict[str, Row]:
-    lv, stated = lotka_volterra(1e-3), gg.systems.lorenz63(dt=0.025)
+    lv, stated = lotka_volterra(0.1), gg.systems.lorenz63(dt=0.025)
     return {
         "damped oscillator, d=1": Row(damped_oscillator(), 50, 3.0),
         "two oscillators, d=1": Row(two_oscillators(), 60, 1.0),
-        "Lotka-Volterra, d=2": Row(lv, 60, 0.3),
-        "Lotka-Volterra, start at identity": Row(lv, 60, 0.1, identity_start=True),
-        "Lotka-Volterra, start at identity, score gradient, locally optimal": Row(
-            lv, 60, 1.0, GUIDED, identity_start=True
+        "Lotka-Volterra, dt 0.1": Row(lv, 60, 0.3),
+        "Lotka-Volterra, dt 0.1, start at identity": Row(
+            lv, 60, 0.1, identity_start=True
         ),
+        "Lotka-Volterra, dt 0.3, locally optimal": Row(
+            lotka_volterra(0.3), 60, 0.3, GUIDED
+        ),
+        "Lotka-Volterra, dt 0.1, locally optimal, score form": Row(lv, 100, 1.0, SCORE),
         "Lorenz 63, dt 0.005, on the attractor": Row(on_the_attractor(0.005), 50, 1.0),
         "Lorenz 63, dt 0.005, on the attractor, start at identity": Row(
             on_the_attractor(0.005), 50, 0.3, identity_start=True

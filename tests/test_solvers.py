@@ -88,7 +88,7 @@ def test_starts_are_uniform_and_all_batches_are_recorded():
 
 
 def test_one_step_is_gradient_then_prox(x64):
-    """Alg. 4, lines 2 to 5, with plain gradient descent done by hand."""
+    """Alg. 4, lines 4 to 7, with plain gradient descent done by hand."""
     model, ys = linear_data(steps=10)
     settings = gg.GradientSteps(
         1, optimiser=optax.sgd, learning_rate=1e-3, gradient="score"
@@ -193,6 +193,25 @@ def test_a_model_that_lost_the_track_is_an_outcome():
         settings=gg.GradientSteps(20, learning_rate=1e-6),
     )
     assert near.outcome is gg.Outcome.completed
+
+
+@pytest.mark.slow
+def test_lorenz_as_stated_ends_with_an_outcome_that_says_so():
+    """The paper's own example; see docs/paper.md for more seeds and more steps."""
+    system = gg.systems.lorenz63()
+    ys = system.simulate(jax.random.key(0), steps=25, bounded=True).observations
+    solution = gg.b_graphgrad(
+        jax.random.key(1),
+        ys,
+        system.model(),
+        gg.L1(1.0),
+        settings=gg.GradientSteps(100),
+    )
+    assert solution.outcome in (
+        gg.Outcome.degenerate_likelihood,
+        gg.Outcome.worse_than_persistence,
+    )
+    assert jnp.isfinite(solution.coefficients).all()
 
 
 @pytest.mark.slow

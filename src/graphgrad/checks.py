@@ -101,19 +101,17 @@ def check_covariance(name: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
-def check_series(name: str, value: Any, n_columns: int | None = None) -> np.ndarray:
-    """Return a time series as a finite `(T, Ny)` array with T of at least 2."""
+def check_series(name: str, value: Any, *, n_columns: int, least: int) -> np.ndarray:
+    """Return a time series as a finite `(T, Ny)` array with T of at least `least`."""
     remedy = "Give one row for each time step and one column for each quantity seen."
     array = check_finite(name, value, f"Drop or fill the missing entries. {remedy}")
     if array.ndim != 2:
         raise ValueError(
             f"`{name}` must be a (T, Ny) array, got shape {array.shape}. {remedy}"
         )
-    if array.shape[0] < 2:
+    if array.shape[0] < least:
         raise ValueError(
-            f"`{name}` must have at least 2 rows, got {array.shape[0]}: "
-            f"one point says nothing about motion. {remedy}"
+            f"`{name}` must have at least {least} rows, got {array.shape[0]}. {remedy}"
         )
-    if n_columns is not None:
-        check_shape(name, array.shape, (array.shape[0], n_columns), remedy)
+    check_shape(name, array.shape, (array.shape[0], n_columns), remedy)
     return array

@@ -12,15 +12,15 @@ forward filter, a backward sum of weights, no back-propagation through time.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..checks import check_choice
-from ..model import StateSpaceModel
-from .particle import FilterResult, ParticleFilter
+from ..model import StateSpaceModel, checked_series
+from .particle import ParticleFilter
 
 Parameters = TypeVar("Parameters")
 GRADIENTS = ("particles", "score")
@@ -30,7 +30,7 @@ def value_and_gradient(
     key: PRNGKeyArray,
     build: Callable[[Parameters], StateSpaceModel],
     parameters: Parameters,
-    ys: Float[Array, "T Ny"],
+    ys: Any,
     *,
     particle_filter: ParticleFilter,
     form: str = "particles",
@@ -42,7 +42,7 @@ def value_and_gradient(
         key: Random key.
         build: From parameters, any pytree of arrays, to the model.
         parameters: Where to evaluate.
-        ys: Observations.
+        ys: Observations, `(T, Ny)`.
         particle_filter: The filter.
         form: `"particles"`, through the particles as Alg. 2 is printed, or `"score"`.
         length: As for `ParticleFilter`.
@@ -58,6 +58,7 @@ def value_and_gradient(
         (3, 10)
     """
     check_choice("form", form, GRADIENTS)
+    ys = checked_series(ys, build(parameters))
     if form == "score":
         return _score(key, build, parameters, ys, particle_filter, length)
 
@@ -104,6 +105,3 @@ def _score(key, build, parameters, ys, particle_filter, length):
     )
     first = jax.grad(initial_density)(parameters, weights)
     return result.log_likelihood, jax.tree.map(jnp.add, gradient, first)
-
-
-__all__ = ["GRADIENTS", "FilterResult", "value_and_gradient"]

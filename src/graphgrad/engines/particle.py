@@ -1,6 +1,6 @@
 """The particle filter: Alg. 1 forward, and Alg. 2 where it is differentiated."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
-from ..model import StateSpaceModel
+from ..model import StateSpaceModel, checked_series
 from .proposals import PROPOSALS, AbstractProposal
 from .resampling import RESAMPLING
 
@@ -94,7 +94,7 @@ class ParticleFilter(eqx.Module):
         self,
         key: PRNGKeyArray,
         model: StateSpaceModel,
-        ys: Float[Array, "T Ny"],
+        ys: Any,
         *,
         length: int | Int[Array, ""] | None = None,
         detach: bool = False,
@@ -104,16 +104,17 @@ class ParticleFilter(eqx.Module):
         Args:
             key: Random key.
             model: The model.
-            ys: Observations.
+            ys: Observations, `(T, Ny)`.
             length: Number of leading rows of `ys` to use; the rest is padding that
                 changes nothing but the shapes, so that series of several lengths
                 share one compilation.
             detach: Differentiate the densities only, at particles held fixed.
         """
+        ys = checked_series(ys, model)
         T, K = ys.shape[0], self.num_particles
         start_key, loop_key = jax.random.split(key)
         law = self.proposal.prepare(model)
-        # Alg. 1 and 2, lines 1 and 2.
+        # Alg. 1 and 2, lines 3 and 4.
         x0 = model.initial_noise.sample(
             start_key, jnp.broadcast_to(model.initial_mean, (K, model.n_states))
         )
@@ -133,13 +134,13 @@ class ParticleFilter(eqx.Module):
             x, log_w = carry
             ancestors, log_w_tilde = self._resample(resample_key, log_w)
             parents = x[ancestors]
-            x_next = law.sample(draw_key, parents, y)  # line 6
+            x_next = law.sample(draw_key, parents, y)  # line 8
             if detach:
                 x_next = jax.lax.stop_gradient(x_next)
             log_pi = law.log_prob(x_next, parents, y)
             if detach:
                 log_pi = jax.lax.stop_gradient(log_pi)
-            log_nu = log_w_tilde + (  # line 7
+            log_nu = log_w_tilde + (  # line 9
                 model.observation.log_prob(y, x_next)
                 + model.transition.log_prob(x_next, parents)
                 - log_pi
@@ -147,7 +148,7 @@ class ParticleFilter(eqx.Module):
             # A particle whose density is undefined is impossible, not unknown.
             log_nu = jnp.where(jnp.isnan(log_nu), -jnp.inf, log_nu)
             increment = jax.nn.logsumexp(log_nu)  # Eq. (5)
-            # Line 8; equal weights after a total loss, which the increment records.
+            # Line 10; equal weights after a total loss, which the increment records.
             alive = jnp.isfinite(increment)
             log_w_next = jnp.where(alive, log_nu - increment, -jnp.log(K))
             if length is not None:
@@ -177,8 +178,8 @@ class ParticleFilter(eqx.Module):
         """Ancestors, and log-weights after resampling that keep their derivative."""
         K = self.num_particles
         stopped = jax.lax.stop_gradient(log_w)
-        ancestors = RESAMPLING[self.resampling](key, stopped)  # line 4
-        # Alg. 2, line 5: value 1/K, derivative of the log-weight.
+        ancestors = RESAMPLING[self.resampling](key, stopped)  # line 6
+        # Alg. 2, line 7: value 1/K, derivative of the log-weight.
         fresh = -jnp.log(K) + log_w[ancestors] - stopped[ancestors]
         if self.ess_threshold == 1:
             return ancestors, fresh

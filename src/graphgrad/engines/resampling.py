@@ -1,4 +1,4 @@
-"""Which particles live on: the ancestors a_t of Alg. 1 and 2, line 4.
+"""Which particles live on: the ancestors a_t of Alg. 1 and 2, line 6.
 
 Every scheme takes log-weights and returns K ancestors of which particle j is one
 K w_j times on average; they differ in how far the numbers scatter about that.
@@ -23,7 +23,7 @@ _BITS = 30  # Cumulative weights end at 2^30 or just below: int32 with a bit to 
 
 
 def multinomial(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, "K"]:
-    """Independent draws from Categorical(w), as printed in Alg. 1 and 2, line 4.
+    """Independent draws from Categorical(w), as printed in Alg. 1 and 2, line 6.
 
     Args:
         key: Random key.
@@ -135,7 +135,7 @@ RESAMPLING: dict[str, Resampling] = {
 def _weights(
     log_weights: Float[Array, "K"],
 ) -> tuple[Float[Array, "K"], Bool[Array, ""]]:
-    """Normalised weights, and whether there is any; no gradient (Alg. 2, line 4)."""
+    """Normalised weights, and whether there is any; no gradient (Alg. 2, line 6)."""
     log_weights = jax.lax.stop_gradient(log_weights)
     finite = jnp.isfinite(log_weights)
     log_weights = jnp.where(finite, log_weights, -jnp.inf)

@@ -36,13 +36,13 @@ def degree_matrix(n_states: int, degree: int) -> np.ndarray:
 
 @cache
 def _degree_matrix(n_states: int, degree: int) -> np.ndarray:
-    # Alg. 3, line 1: all combinations with replacement, degree by degree.
+    # Alg. 3, line 3: all combinations with replacement, degree by degree.
     factors = list(
         chain.from_iterable(
             combinations_with_replacement(range(n_states), d) for d in range(degree + 1)
         )
     )
-    # Alg. 3, line 2: count how often each state occurs in each.
+    # Alg. 3, line 4: count how often each state occurs in each.
     degrees = np.zeros((n_states, len(factors)), dtype=int)
     for j, states in enumerate(factors):
         np.add.at(degrees[:, j], list(states), 1)

@@ -1,4 +1,4 @@
-"""What every penalty can do: the term lambda R(C) of the objective, Sec. III-B."""
+"""What every penalty can do: the term lambda R(C) of the objective, Sec. III-D."""
 
 from abc import abstractmethod
 from typing import Any

@@ -17,7 +17,7 @@ class AbstractBatching(eqx.Module):
 
 
 class Telescoping(AbstractBatching):
-    """B = ceil(T / increment) batches of lengths ceil(b T / B): Alg. 5, line 4.
+    """B = ceil(T / increment) batches of lengths ceil(b T / B): Alg. 5, line 6.
 
     The cost grows with the square of T.
 

@@ -11,8 +11,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..checks import check_finite, check_series, check_shape
-from ..model import LinearGaussian, StateSpaceModel
+from ..checks import check_finite, check_shape
+from ..model import StateSpaceModel, checked_series
 from ..penalties import AbstractPenalty, Unpenalised
 from ..solution import Solution
 from .batching import AbstractBatching, FixedNumber, Telescoping, padded_lengths
@@ -188,7 +188,7 @@ def fit_batches(
     callback: Callback | None,
 ) -> Solution:
     """The loop over batches that all solvers of the paper share."""
-    ys = checked_series(ys, build(start))
+    ys = checked_series(ys, build(start), least=2)
     lengths = batching.lengths(ys.shape[0])
     plan = list(zip(range(len(lengths)), lengths, padded_lengths(lengths), strict=True))
     # Batches of one padded length go in one call, unless somebody watches.
@@ -228,18 +228,6 @@ def fit_batches(
     )
 
 
-def checked_series(
-    ys: Any, model: StateSpaceModel
-) -> Float[Array | np.ndarray, "T Ny"]:
-    """The series in the model's precision, checked unless it is being traced."""
-    if not isinstance(ys, Tracer):
-        seen = model.n_states
-        if isinstance(model.observation, LinearGaussian):
-            seen = model.observation.noise.scale.shape[0]
-        ys = check_series("ys", ys, seen).astype(model.initial_mean.dtype)
-    return ys
-
-
 @eqx.filter_jit
 def run_group(
     key, parameters, state, ys, numbers, lengths, **options
@@ -263,7 +251,7 @@ def run_group(
 def random_start(
     key: PRNGKeyArray, model: StateSpaceModel
 ) -> tuple[PRNGKeyArray, Float[Array, "Nx M"]]:
-    """A key for the fit, and C_0 from U(-1, 1): Alg. 5, line 2."""
+    """A key for the fit, and C_0 from U(-1, 1): Alg. 5, line 4."""
     start_key, fit_key = jax.random.split(key)
     shape = (model.library.n_states, model.library.n_terms)
     dtype = model.initial_mean.dtype

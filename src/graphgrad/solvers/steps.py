@@ -117,7 +117,7 @@ def take_steps(
         def step(carry, s):
             C, state = carry
             step_key = jax.random.fold_in(batch_key, s if settings.fresh_key else 0)
-            value, gradient = value_and_gradient(  # Alg. 4, lines 2 and 3
+            value, gradient = value_and_gradient(  # Alg. 4, lines 4 and 5
                 step_key,
                 build,
                 C,
@@ -129,10 +129,10 @@ def take_steps(
             descent = jax.tree.map(jnp.negative, gradient)
             if settings.update == "subgradient":
                 descent = descent + _differentiable(penalty).subgradient(C)
-            moves, next_state = optimiser.update(descent, state, C)  # line 4
+            moves, next_state = optimiser.update(descent, state, C)  # line 6
             next_C: Any = optax.apply_updates(C, moves)
             if penalty is not None and settings.update == "prox":
-                next_C = penalty.prox(next_C, settings.learning_rate)  # line 5
+                next_C = penalty.prox(next_C, settings.learning_rate)  # line 7
             good = jnp.isfinite(value) & _all_finite(gradient) & _all_finite(next_C)
             carry = jax.tree.map(
                 lambda new, old: jnp.where(good, new, old),
