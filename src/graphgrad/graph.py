@@ -11,6 +11,7 @@ import numpy as np
 
 from .checks import check_shape
 from .library import AbstractLibrary
+from .library.degrees import default_states
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -159,7 +160,7 @@ def to_networkx(
 
     present, enters = _present(coefficients, library.incidence, zero_threshold)
     if states is None:
-        states = [f"x{i + 1}" for i in range(library.n_states)]
+        states = default_states(library.n_states)
     _square(np.eye(library.n_states), states)
     names = library.names(states)
     graph = nx.DiGraph()

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_at_least
+from ..library.degrees import default_states
 from .base import System
 
 
@@ -75,7 +76,7 @@ def kuramoto(
     start = jax.random.uniform(start_key, (n,), minval=-math.pi, maxval=math.pi)
     return System(
         "kuramoto",
-        tuple(f"x{i + 1}" for i in range(n)),
+        default_states(n),
         KuramotoRate(np.asarray(eta, float), np.asarray(coupling, float)),
         dt=dt,
         x0=start,

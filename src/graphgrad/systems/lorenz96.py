@@ -7,6 +7,7 @@ draws of 200 steps at the paper's dt = 0.025, in 47 % at 0.02, and in none at 0.
 import numpy as np
 
 from ..checks import check_at_least
+from ..library.degrees import default_states
 from .base import System
 from .rates import polynomial_rate
 
@@ -31,7 +32,7 @@ def lorenz96(
         np.int64(80)
     """
     n = check_at_least("n_states", n_states, 4, "A station acts on three others.")
-    x = [f"x{i + 1}" for i in range(n)]
+    x = default_states(n)
     equations = {
         x[i]: {
             f"{x[i - 1]} {x[(i + 1) % n]}": 1.0,

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ..library import Polynomial
+from ..library.degrees import default_states
 from .base import System
 from .rates import PolynomialRate
 
@@ -69,7 +70,7 @@ def random_sparse(
     coefficients /= np.linalg.norm(coefficients, 2)
     return System(
         "random_sparse",
-        tuple(f"x{i + 1}" for i in range(n_states)),
+        default_states(n_states),
         PolynomialRate(library, coefficients),
         dt=dt,
         x0=np.eye(n_states)[0] if x0 is None else x0,
