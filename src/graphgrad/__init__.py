@@ -2,7 +2,10 @@
 
 from . import metrics as metrics
 from . import systems as systems
+from .engines import EnsembleSmoother as EnsembleSmoother
+from .engines import GaussianSmoother as GaussianSmoother
 from .engines import ParticleFilter as ParticleFilter
+from .engines import ParticleSmoother as ParticleSmoother
 from .engines import value_and_gradient as value_and_gradient
 from .equations import equations as equations
 from .graph import adjacency as adjacency
@@ -22,11 +25,14 @@ from .penalties import Nuclear as Nuclear
 from .penalties import Unpenalised as Unpenalised
 from .selection import tune_on_twin as tune_on_twin
 from .solution import Outcome as Outcome
+from .solution import PaperSolution as PaperSolution
 from .solution import Solution as Solution
+from .solvers import AdaptiveSteps as AdaptiveSteps
 from .solvers import FirstThenAll as FirstThenAll
 from .solvers import FixedNumber as FixedNumber
 from .solvers import GradientSteps as GradientSteps
 from .solvers import Telescoping as Telescoping
+from .solvers import adaptive as adaptive
 from .solvers import b_graphgrad as b_graphgrad
 from .solvers import multistart as multistart
 from .solvers import pmle as pmle

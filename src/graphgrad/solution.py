@@ -23,6 +23,9 @@ class Outcome(IntEnum):
     worse_than_persistence = 3
     nothing_left = 4
     no_consensus = 5
+    converged = 6
+    undecided = 7
+    out_of_sweeps = 8
 
     @property
     def advice(self) -> str:
@@ -56,11 +59,46 @@ _ADVICE = {
         "is the start of highest likelihood. Give more starts, more steps, or a "
         "larger tolerance."
     ),
+    Outcome.converged: (
+        "The likelihood is at its top on the terms found, and no term added, dropped "
+        "or exchanged pays for itself."
+    ),
+    Outcome.undecided: (
+        "Another choice of terms explains the data nearly as well: the data hardly "
+        "tell which is right. Give a longer series, less noise or a lower degree, or "
+        "say what you know."
+    ),
+    Outcome.out_of_sweeps: (
+        "The search for better terms was cut short: the equations may not be final. "
+        "Give more sweeps."
+    ),
 }
 
 
-class Solution(eqx.Module):
-    """What a fit found.
+class AbstractSolution(eqx.Module):
+    """What every fit gives: coefficients, their likelihood, and how it ended."""
+
+    coefficients: eqx.AbstractVar[Any]
+    log_likelihood: eqx.AbstractVar[Float[Array, "..."]]
+    code: eqx.AbstractVar[Int[Array, "..."]]
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the fit ended."""
+        return Outcome(int(jax.device_get(self.code)))
+
+    @property
+    def advice(self) -> str:
+        """What the outcome means and what to do about it."""
+        return self.outcome.advice
+
+    def support(self, zero_threshold: float = 1e-6) -> np.ndarray:
+        """Which coefficients are not zero; the paper's threshold by default."""
+        return np.abs(np.asarray(self.coefficients)) >= zero_threshold
+
+
+class PaperSolution(AbstractSolution):
+    """What a fit by gradient steps found.
 
     Attributes:
         coefficients: C, with exact zeros where the penalty put them; or the fitted
@@ -86,16 +124,51 @@ class Solution(eqx.Module):
     skipped: tuple[Int[Array, "..."], ...]
     start: Any
 
-    @property
-    def outcome(self) -> Outcome:
-        """How the fit ended."""
-        return Outcome(int(jax.device_get(self.code)))
 
-    @property
-    def advice(self) -> str:
-        """What the outcome means and what to do about it."""
-        return self.outcome.advice
+class Solution(AbstractSolution):
+    """What the adaptive solver found.
 
-    def support(self, zero_threshold: float = 1e-6) -> np.ndarray:
-        """Which coefficients are not zero; the paper's threshold by default."""
-        return np.abs(np.asarray(self.coefficients)) >= zero_threshold
+    Attributes:
+        coefficients: C of the map, with exact zeros (or exact ones of the identity, in
+            rate form) where a term does not enter.
+        base: Coefficients that count as zero: zeros, or the identity in rate form.
+        standard_errors: Of the coefficients found, from the information of the data
+            on them; zero where a term does not enter.
+        state_noise: Variances of the state noise, learnt or given.
+        observation_noise: Variances of the observation noise, learnt or given.
+        initial_mean: Mean of x_0, learnt or given.
+        initial_noise: Variances of x_0, learnt or given.
+        log_likelihood: Of the data.
+        criterion: Extended BIC; lower is better.
+        margin: By how much the criterion rises, nearly, for the next best choice of
+            terms.
+        states: Smoothed means of x_0..x_T.
+        state_covariances: Smoothed covariances of x_0..x_T.
+        filtered: Filtered means of x_1..x_T.
+        prices: Prices of a term, from high to low, along the path.
+        path: Coefficients at each price: how terms enter as they get cheaper.
+        start_criteria: Criterion that each start ended with.
+        sweeps: Number of sweeps that each start took.
+        code: Number of the outcome.
+        engine: The engine and why it was chosen.
+    """
+
+    coefficients: Float[Array, "Nx M"]
+    base: Float[Array, "Nx M"]
+    standard_errors: Float[Array, "Nx M"]
+    state_noise: Float[Array, "Nx"]
+    observation_noise: Float[Array, "Ny"]
+    initial_mean: Float[Array, "Nx"]
+    initial_noise: Float[Array, "Nx"]
+    log_likelihood: Float[Array, ""]
+    criterion: Float[Array, ""]
+    margin: Float[Array, ""]
+    states: Float[Array, "T_plus_1 Nx"]
+    state_covariances: Float[Array, "T_plus_1 Nx Nx"]
+    filtered: Float[Array, "T Nx"]
+    prices: Float[Array, "L"]
+    path: Float[Array, "L Nx M"]
+    start_criteria: Float[Array, "starts"]
+    sweeps: Int[Array, "starts"]
+    code: Int[Array, ""]
+    engine: str = eqx.field(static=True)

@@ -1,11 +1,14 @@
-"""How the coefficients move: the paper's algorithms.
+"""How the coefficients move: the adaptive solver, and the paper's algorithms.
 
 A new solver is a file of its own and a line in `SOLVERS`.
 """
 
 from collections.abc import Callable
 
-from ..solution import Solution
+from ..solution import PaperSolution
+from .adaptive import AdaptiveProgress as AdaptiveProgress
+from .adaptive import AdaptiveSteps as AdaptiveSteps
+from .adaptive import adaptive as adaptive
 from .batching import AbstractBatching as AbstractBatching
 from .batching import FirstThenAll as FirstThenAll
 from .batching import FixedNumber as FixedNumber
@@ -20,7 +23,7 @@ from .paper import s_graphgrad as s_graphgrad
 from .paper import true_mle as true_mle
 from .steps import GradientSteps as GradientSteps
 
-SOLVERS: dict[str, Callable[..., Solution]] = {
+SOLVERS: dict[str, Callable[..., PaperSolution]] = {
     "s-graphgrad": s_graphgrad,
     "b-graphgrad": b_graphgrad,
     "pmle": pmle,

@@ -11,7 +11,7 @@ from jaxtyping import PRNGKeyArray
 from ..checks import check_at_least, check_choice, check_positive, check_shape
 from ..model import StateSpaceModel, checked_series
 from ..penalties import AbstractPenalty
-from ..solution import Outcome, Solution
+from ..solution import Outcome, PaperSolution
 from .batching import AbstractBatching, Telescoping, padded_lengths
 from .paper import Callback, Progress, random_start, run_group
 from .steps import Batches, GradientSteps
@@ -34,7 +34,7 @@ class MultiStart(NamedTuple):
         batches_in_all: Number that one start would have run.
     """
 
-    solution: Solution
+    solution: PaperSolution
     members: tuple[int, ...]
     candidates: np.ndarray
     batches: int
@@ -163,7 +163,7 @@ def multistart(
         ran.append(lengths[-1])
         done.append(batches)
     code = np.max(judged[1]) if members else np.int32(Outcome.no_consensus)
-    solution = Solution(
+    solution = PaperSolution(
         coefficients=jnp.mean(lanes[1], axis=0),
         log_likelihood=jnp.mean(judged[0]),
         code=jnp.asarray(code),

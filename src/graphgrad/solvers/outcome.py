@@ -65,6 +65,15 @@ def relative_error(
     weights = jnp.exp(result.log_weights[:-1])
     ahead = model.transition.mean(result.particles[:-1])
     predicted = model.observation.mean(jnp.einsum("tk,tkn->tn", weights, ahead))
+    return against_persistence(predicted, ys, length)
+
+
+def against_persistence(
+    predicted: Float[Array, "T_minus_1 Ny"],
+    ys: Float[Array, "T Ny"],
+    length: Int[Array, ""] | int,
+) -> Float[Array, ""]:
+    """Squared error of predictions of y_2..y_T over that of the observation before."""
     used = jnp.arange(1, ys.shape[0])[:, None] < length
 
     def squared(errors: Array) -> Array:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_finite, check_shape
 from ..model import StateSpaceModel, checked_series
 from ..penalties import AbstractPenalty, Unpenalised
-from ..solution import Solution
+from ..solution import PaperSolution
 from .batching import AbstractBatching, FixedNumber, Telescoping, padded_lengths
 from .outcome import judge, relative_error
 from .steps import Batches, GradientSteps, take_steps
@@ -50,7 +50,7 @@ def s_graphgrad(
     start: Any = None,
     settings: GradientSteps | None = None,
     callback: Callback | None = None,
-) -> Solution:
+) -> PaperSolution:
     """S-GraphGrad, Alg. 4: proximal gradient steps on the whole series at once.
 
     Arguments as for `b_graphgrad`.
@@ -77,7 +77,7 @@ def b_graphgrad(
     settings: GradientSteps | None = None,
     batching: AbstractBatching | None = None,
     callback: Callback | None = None,
-) -> Solution:
+) -> PaperSolution:
     """B-GraphGrad, Alg. 5: Alg. 4 on batches of growing length.
 
     Args:
@@ -129,7 +129,7 @@ def pmle(
     model: StateSpaceModel,
     penalty: AbstractPenalty | None = None,  # noqa: ARG001
     **options: Any,
-) -> Solution:
+) -> PaperSolution:
     """Polynomial maximum likelihood: B-GraphGrad without its proximal steps.
 
     Arguments as for `b_graphgrad`; the penalty has its place in the order of them,
@@ -147,7 +147,7 @@ def true_mle(
     settings: GradientSteps | None = None,
     batching: AbstractBatching | None = None,
     callback: Callback | None = None,
-) -> Solution:
+) -> PaperSolution:
     """Maximum likelihood of the parameters of a model whose form is known.
 
     The oracle that the paper calls TrueMLE, on Kuramoto's eta and K.
@@ -186,7 +186,7 @@ def fit_batches(
     settings: GradientSteps,
     batching: AbstractBatching,
     callback: Callback | None,
-) -> Solution:
+) -> PaperSolution:
     """The loop over batches that all solvers of the paper share."""
     ys = checked_series(ys, build(start), least=2)
     lengths = batching.lengths(ys.shape[0])
@@ -216,7 +216,7 @@ def fit_batches(
         if callback is not None:
             callback(_progress(batches, group[-1], len(lengths)))
     assert judged is not None
-    return Solution(
+    return PaperSolution(
         coefficients=parameters,
         log_likelihood=judged[0],
         code=judged[1],

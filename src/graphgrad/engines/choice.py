@@ -1,0 +1,55 @@
+"""Engines by name, and the one to take when none is named."""
+
+from collections.abc import Callable
+
+from ..checks import check_choice
+from ..model import GaussianNoise, LinearGaussian, StateSpaceModel
+from .ensemble import EnsembleSmoother
+from .gaussian import GaussianSmoother
+from .smoothing import ParticleSmoother
+from .sweep import AbstractEngine
+
+MANY_STATES = 60
+"""From here on, covariances of all states cost more than an ensemble."""
+
+ENGINES: dict[str, Callable[[], AbstractEngine]] = {
+    "gaussian": GaussianSmoother,
+    "particle": ParticleSmoother,
+    "ensemble": EnsembleSmoother,
+}
+
+
+def choose_engine(
+    engine: str | AbstractEngine, model: StateSpaceModel
+) -> tuple[AbstractEngine, str]:
+    """The engine that is asked for, and in words which one it is and why.
+
+    Args:
+        engine: An engine, its name, or `"auto"`.
+        model: The model that it is for.
+
+    Examples:
+        >>> import graphgrad as gg
+        >>> choose_engine("auto", gg.systems.lorenz63().model())[1]
+        'gaussian: all noises are Gaussian and the states are few'
+    """
+    if isinstance(engine, AbstractEngine):
+        return engine, f"{type(engine).__name__}: as asked for"
+    check_choice("engine", engine, ("auto", *ENGINES))
+    reason = "as asked for"
+    if engine == "auto":
+        engine, reason = _automatic(model)
+    return ENGINES[engine](), f"{engine}: {reason}"
+
+
+def _automatic(model: StateSpaceModel) -> tuple[str, str]:
+    gaussian = (
+        isinstance(model.initial_noise, GaussianNoise)
+        and isinstance(model.transition.noise, GaussianNoise)
+        and isinstance(model.observation, LinearGaussian)
+    )
+    if not gaussian:
+        return "particle", "not all noises are Gaussian"
+    if model.n_states > MANY_STATES:
+        return "ensemble", f"{model.n_states} states are many"
+    return "gaussian", "all noises are Gaussian and the states are few"

@@ -1,0 +1,144 @@
+"""The ensemble Kalman filter and smoother, for many states.
+
+Members move by the map itself; they are corrected by a gain that comes from their
+covariance, each towards an observation perturbed by noise of its own (Burgers, van
+Leeuwen and Evensen, 1998), and backwards by the gain of Rauch, Tung and Striebel, each
+by the surprise about itself one step later (Raanes, 2016). No derivative of the map and
+no matrix of more than Nx columns is needed.
+
+Sampling error comes from noise whose covariance among a few members is not what it
+should be. Therefore the gains use the known covariances, and where there are enough
+members the noise is made to have exactly the right mean, covariance, and no correlation
+with the members it is added to (second-order exact sampling; Pham, 2001). Filter and
+smoothed means of a linear model are then those of Kalman whatever the key.
+"""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..checks import check_at_least
+from ..model import GaussianNoise, StateSpaceModel, checked_series
+from .sweep import AbstractEngine, Sweep, gaussian_parts
+
+
+class EnsembleSmoother(AbstractEngine):
+    """Ensemble Kalman smoother: Gaussian laws, no derivatives, many states.
+
+    Best with more than twice as many members as states; with fewer it still works,
+    with more sampling error. Where the members overflow the log-likelihood is minus
+    infinity, and the members stay where they were.
+
+    Attributes:
+        num_members: Number of members.
+
+    Examples:
+        >>> import graphgrad as gg, jax
+        >>> model = gg.systems.lorenz96(dt=0.01, n_states=10).model()
+        >>> _, ys, _ = gg.simulate(jax.random.key(0), model, steps=10)
+        >>> sweep = EnsembleSmoother(30).sweep(jax.random.key(1), model, ys)
+        >>> sweep.before.shape, sweep.means().shape
+        ((10, 30, 10), (11, 10))
+    """
+
+    num_members: int = eqx.field(static=True)
+
+    def __init__(self, num_members: int = 100):
+        self.num_members = check_at_least(
+            "num_members", num_members, 3, "Twice the number of states is good."
+        )
+
+    @property
+    def stochastic(self) -> bool:
+        return True
+
+    def sweep(
+        self,
+        key: PRNGKeyArray,
+        model: StateSpaceModel,
+        ys: Float[Array, "T Ny"],
+        previous: Float[Array, "T_plus_1 Nx"] | None = None,  # noqa: ARG002
+    ) -> Sweep:
+        initial, noise, observation, H = gaussian_parts(model, "ensemble")
+        ys = jnp.asarray(checked_series(ys, model))
+        Q, R = noise.covariance, observation.noise.covariance
+        T, P = ys.shape[0], self.num_members
+        start_key, loop_key = jax.random.split(key)
+        origin = jnp.broadcast_to(model.initial_mean, (P, model.n_states))
+        start = origin + _noise(start_key, initial, origin[:, :0])
+
+        def step(members: Array, inputs: tuple[Array, Array]):
+            (state_key, seen_key), y = inputs
+            moved = model.transition.mean(members)
+            predicted = jnp.mean(moved, axis=0)
+            away = moved - predicted
+            Pp = away.T @ away / P + Q
+            L = jnp.linalg.cholesky(H @ Pp @ H.T + R)
+            gain = jax.scipy.linalg.cho_solve((L, True), H @ Pp).T
+            z = jax.scipy.linalg.solve_triangular(L, y - H @ predicted, lower=True)
+            increment = -0.5 * jnp.sum(z**2 + math.log(2 * math.pi)) - jnp.sum(
+                jnp.log(jnp.diag(L))
+            )
+            forecast = moved + _noise(state_key, noise, away)
+            seen = y + _noise(seen_key, observation.noise, forecast - predicted)
+            analysed = forecast + (seen - forecast @ H.T) @ gain.T
+            cross = away.T @ (members - jnp.mean(members, axis=0)) / P
+            back = jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(Pp), True), cross).T
+            # After an overflow go on as if nothing were known of this step.
+            results = (increment, forecast, analysed, back)
+            sound = jnp.all(jnp.array([jnp.all(jnp.isfinite(r)) for r in results]))
+            increment = jnp.where(sound, increment, -jnp.inf)
+            forecast = jnp.where(sound, forecast, members)
+            analysed = jnp.where(sound, analysed, members)
+            back = jnp.where(sound, back, 0)
+            return analysed, (analysed, forecast, back, increment)
+
+        _, (analysed, forecasts, gains, increments) = jax.lax.scan(
+            step, start, (jax.random.split(loop_key, (T, 2)), ys)
+        )
+        members = jnp.concatenate([start[None], analysed])
+
+        def smooth(later: Array, inputs: tuple[Array, Array, Array]):
+            members, forecast, gain = inputs
+            members = members + (later - forecast) @ gain.T
+            return members, members
+
+        _, smoothed = jax.lax.scan(
+            smooth, members[-1], (members[:-1], forecasts, gains), reverse=True
+        )
+        smoothed = jnp.concatenate([smoothed, members[-1:]])
+        return Sweep(
+            log_likelihood=jnp.sum(increments),
+            filtered=jnp.mean(analysed, axis=1),
+            before=smoothed[:-1],
+            after=smoothed[1:],
+            weights=jnp.full((T, P), 1 / P, ys.dtype),
+            spread=jnp.zeros((T, model.n_states, model.n_states), ys.dtype),
+            path=smoothed[:, 0],
+        )
+
+
+def _noise(
+    key: PRNGKeyArray, noise: GaussianNoise, away: Float[Array, "P M"]
+) -> Float[Array, "P N"]:
+    """One draw a member: of mean zero, and if possible exactly the right covariance.
+
+    Args:
+        key: Random key.
+        noise: The law.
+        away: What the draws shall be uncorrelated with, of mean zero.
+    """
+    P, N = away.shape[0], noise.scale.shape[0]
+    z = jax.random.normal(key, (P, N), away.dtype)
+    if away.shape[1] + N < P:
+        # What is left of z beside a constant and `away`, made orthonormal.
+        basis = jnp.concatenate([jnp.ones_like(z[:, :1]), away, z], axis=1)
+        q, r = jnp.linalg.qr(basis)
+        # With these signs it is Gram and Schmidt's and no direction is preferred.
+        z = (q * jnp.sign(jnp.diag(r)))[:, -N:] * math.sqrt(P)
+    else:
+        z = (z - jnp.mean(z, axis=0)) * math.sqrt(P / (P - 1))
+    return z * noise.scale if noise.diagonal else z @ noise.scale.T

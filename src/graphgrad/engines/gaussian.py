@@ -1,0 +1,244 @@
+"""Kalman smoothing of a nonlinear map by affine approximations of it.
+
+The filter and smoother are those of an affine model; the kinds differ in how the map
+becomes affine about a mean and a covariance: by its derivative (extended) or by
+regression over sigma points (unscented). Iterated, the map is approximated anew about
+the smoothed law, which for the extended kind is the Gauss-Newton method for the most
+likely path and makes the likelihood Laplace's approximation (Bell, 1994;
+García-Fernández, Svensson and Särkkä, 2017).
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..checks import check_at_least, check_choice
+from ..model import AbstractMean, StateSpaceModel
+from .sweep import AbstractEngine, Sweep, gaussian_parts
+
+
+class Affine(NamedTuple):
+    """f(x) = F (x - m) + f, with covariance `error` of what this leaves out."""
+
+    centre: Array
+    value: Array
+    slope: Array
+    error: Array
+
+
+def extended(mean_map: AbstractMean, m: Array, P: Array) -> Affine:
+    """First-order Taylor expansion about the mean."""
+    return Affine(m, mean_map(m), jax.jacfwd(mean_map)(m), jnp.zeros_like(P))
+
+
+def unscented(mean_map: AbstractMean, m: Array, P: Array) -> Affine:
+    """Linear regression over the cubature points of N(m, P)."""
+    L = _root(P)
+    values = mean_map(m + cubature(m) @ L.T)
+    value = jnp.mean(values, axis=0)
+    cross = cubature(m).T @ (values - value) / len(values)  # of L^-1 (x - m) and f
+    away = values - value - cubature(m) @ cross
+    slope = jax.scipy.linalg.solve_triangular(L, cross, lower=True, trans=1).T
+    return Affine(m, value, slope, away.T @ away / len(values))
+
+
+LINEARISATIONS: dict[str, Callable[[AbstractMean, Array, Array], Affine]] = {
+    "extended": extended,
+    "unscented": unscented,
+}
+
+
+def cubature(m: Float[Array, "Nx"]) -> Float[Array, "P Nx"]:
+    """Points of equal weight with the moments of N(0, I) up to the third."""
+    n = len(m)
+    points = math.sqrt(n) * jnp.eye(n, dtype=m.dtype)
+    return jnp.concatenate([points, -points])
+
+
+class GaussianSmoother(AbstractEngine):
+    """Extended or unscented Kalman smoother: deterministic, exact for linear maps.
+
+    Attributes:
+        linearisation: `"extended"` or `"unscented"`.
+        iterations: Passes over the data; after the first, the map is approximated
+            about the smoothed law of the pass before. A sweep of the extended kind
+            that is given the path of another one begins about that.
+
+    Examples:
+        >>> import graphgrad as gg, jax
+        >>> model = gg.systems.lorenz63(dt=0.02).model()
+        >>> _, ys, _ = gg.simulate(jax.random.key(0), model, steps=50)
+        >>> sweep = GaussianSmoother().sweep(jax.random.key(1), model, ys)
+        >>> sweep.means().shape
+        (51, 3)
+    """
+
+    linearisation: str = eqx.field(static=True)
+    iterations: int = eqx.field(static=True)
+
+    def __init__(self, linearisation: str = "extended", *, iterations: int = 1):
+        self.linearisation = check_choice(
+            "linearisation", linearisation, LINEARISATIONS
+        )
+        self.iterations = check_at_least(
+            "iterations", iterations, 1, "1 does not iterate."
+        )
+
+    @property
+    def stochastic(self) -> bool:
+        return False
+
+    def sweep(
+        self,
+        key: PRNGKeyArray,  # noqa: ARG002
+        model: StateSpaceModel,
+        ys: Float[Array, "T Ny"],
+        previous: Float[Array, "T_plus_1 Nx"] | None = None,
+    ) -> Sweep:
+        about = None
+        if previous is not None and self.linearisation == "extended":
+            # A Taylor expansion needs no covariance: each sweep of a solver can go on
+            # from where the last one left the path, which is iterating at no cost.
+            about = previous[:-1], jnp.zeros((len(ys), *2 * previous.shape[1:]))
+        filtered = self._filter(model, ys, about)
+        smoothed = _smooth(filtered)
+        for _ in range(self.iterations - 1):
+            about = smoothed.means[:-1], smoothed.covariances[:-1]
+            filtered = self._filter(model, ys, about)
+            smoothed = _smooth(filtered)
+        before, after, spread = jax.vmap(_pair_points)(
+            smoothed.means[:-1],
+            smoothed.covariances[:-1],
+            smoothed.means[1:],
+            smoothed.covariances[1:],
+            smoothed.gains,
+        )
+        return Sweep(
+            log_likelihood=jnp.sum(filtered.increments),
+            filtered=filtered.means[1:],
+            before=before,
+            after=after,
+            weights=jnp.full(before.shape[:2], 1 / before.shape[1], before.dtype),
+            spread=spread,
+            path=smoothed.means,
+        )
+
+    def _filter(
+        self, model: StateSpaceModel, ys: Array, about: tuple[Array, Array] | None
+    ) -> "_Filtered":
+        initial, noise, observation, H = gaussian_parts(model, "gaussian")
+        Q, R = noise.covariance, observation.noise.covariance
+        linearise = LINEARISATIONS[self.linearisation]
+        eye = jnp.eye(model.n_states, dtype=Q.dtype)
+
+        def step(carry: tuple[Array, Array], inputs):
+            m, P = carry
+            y, about = inputs
+            centre = (m, P) if about is None else about
+            affine = linearise(model.transition.mean, *centre)
+            F = affine.slope
+            predicted = affine.value + F @ (m - affine.centre)
+            Pp = _symmetric(F @ P @ F.T + affine.error + Q)
+            surprise = y - H @ predicted
+            L = jnp.linalg.cholesky(_symmetric(H @ Pp @ H.T + R))
+            gain = jax.scipy.linalg.cho_solve((L, True), H @ Pp).T
+            z = jax.scipy.linalg.solve_triangular(L, surprise, lower=True)
+            increment = -0.5 * jnp.sum(z**2 + math.log(2 * math.pi)) - jnp.sum(
+                jnp.log(jnp.diag(L))
+            )
+            m_next = predicted + gain @ surprise
+            # Joseph's form: symmetric and positive definite under rounding.
+            shrink = eye - gain @ H
+            P_next = _symmetric(shrink @ Pp @ shrink.T + gain @ R @ gain.T)
+            return (m_next, P_next), (m_next, P_next, predicted, Pp, F, increment)
+
+        start = (model.initial_mean, initial.covariance)
+        (
+            _,
+            (means, covariances, predicted, predicted_covariances, slopes, increments),
+        ) = jax.lax.scan(step, start, (ys, about))
+        return _Filtered(
+            jnp.concatenate([start[0][None], means]),
+            jnp.concatenate([start[1][None], covariances]),
+            predicted,
+            predicted_covariances,
+            slopes,
+            increments,
+        )
+
+
+class _Filtered(NamedTuple):
+    """Laws of x_0..x_T given the past, and those predicted of x_1..x_T."""
+
+    means: Array
+    covariances: Array
+    predicted: Array
+    predicted_covariances: Array
+    slopes: Array
+    increments: Array
+
+
+class _Smoothed(NamedTuple):
+    """Laws of x_0..x_T given all data, and the gains from x_t to x_{t-1}."""
+
+    means: Array
+    covariances: Array
+    gains: Array
+
+
+def _smooth(filtered: _Filtered) -> _Smoothed:
+    """The smoother of Rauch, Tung and Striebel."""
+
+    def step(carry: tuple[Array, Array], inputs):
+        m_next, P_next = carry
+        m, P, predicted, Pp, F = inputs
+        gain = jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(Pp), True), F @ P).T
+        m = m + gain @ (m_next - predicted)
+        P = _symmetric(P + gain @ (P_next - Pp) @ gain.T)
+        return (m, P), (m, P, gain)
+
+    last = filtered.means[-1], filtered.covariances[-1]
+    _, (means, covariances, gains) = jax.lax.scan(
+        step,
+        last,
+        (
+            filtered.means[:-1],
+            filtered.covariances[:-1],
+            filtered.predicted,
+            filtered.predicted_covariances,
+            filtered.slopes,
+        ),
+        reverse=True,
+    )
+    return _Smoothed(
+        jnp.concatenate([means, last[0][None]]),
+        jnp.concatenate([covariances, last[1][None]]),
+        gains,
+    )
+
+
+def _pair_points(
+    m: Array, P: Array, m_next: Array, P_next: Array, gain: Array
+) -> tuple[Array, Array, Array]:
+    """Points of x_{t-1}, means of x_t given each, and the covariance about them."""
+    L = _root(P)
+    cross = P_next @ gain.T  # of x_t and x_{t-1}
+    follow = jax.scipy.linalg.solve_triangular(L, cross.T, lower=True).T
+    points = cubature(m)
+    spread = _symmetric(P_next - follow @ follow.T)
+    return m + points @ L.T, m_next + points @ follow.T, spread
+
+
+def _symmetric(P: Array) -> Array:
+    return (P + P.T) / 2
+
+
+def _root(P: Array) -> Array:
+    """Cholesky factor of a covariance that rounding may have made semidefinite."""
+    jitter = 10 * jnp.finfo(P.dtype).eps * jnp.trace(P)
+    return jnp.linalg.cholesky(P + jitter * jnp.eye(len(P), dtype=P.dtype))

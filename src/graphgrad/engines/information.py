@@ -1,0 +1,108 @@
+"""How much the data say about each coefficient: sensitivities of the innovations.
+
+About a path, the model is linear with Gaussian noise, and the log-likelihood of the
+data is a sum over the Kalman filter's innovations. Their derivatives with respect to
+coefficients obey the filter's own recursion, so that, noise held fixed, whitened
+innovations are a linear regression on whitened sensitivities Z: the information is
+Z'Z (Gauss-Newton). That of the noise variances is 1/2 tr(S^-1 dS S^-1 dS) (Harvey,
+Forecasting, Structural Time Series Models and the Kalman Filter, 1989, Sec. 3.4).
+
+Unlike the statistics of the completed data, which are what an EM step uses, it counts
+only what was observed, and a step in its metric takes few iterations where EM takes
+hundreds.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from ..model import StateSpaceModel
+from .sweep import gaussian_parts
+
+
+class Information(NamedTuple):
+    """Information of the data on parameters.
+
+    Attributes:
+        coefficients: Of the active coefficients, row by row.
+        noise: Of the logarithms of the state and then the observation noise variances;
+            None unless asked for.
+    """
+
+    coefficients: Float[Array, "n n"]
+    noise: Float[Array, "m m"] | None
+
+
+def information(
+    model: StateSpaceModel,
+    ys: Float[Array, "T Ny"],
+    path: Float[Array, "T_plus_1 Nx"],
+    active: Int[Array, "Nx A"],
+    *,
+    noise: bool = False,
+) -> Information:
+    """Information about a path.
+
+    Args:
+        model: The model.
+        ys: Observations.
+        path: x_0..x_T to linearise about, the smoothed means of a sweep.
+        active: For each equation, the columns of its active terms.
+        noise: Also give the information on noise variances.
+    """
+    initial, state_noise, observation, H = gaussian_parts(model, "gaussian")
+    Q, R = state_noise.covariance, observation.noise.covariance
+    C, library = model.coefficients, model.library
+    Nx, A = active.shape
+    Ny = R.shape[0]
+    eye = jnp.eye(Nx, dtype=C.dtype)
+    values = library(path[:-1])
+    slopes = jax.vmap(jax.jacfwd(library))(path[:-1])
+    # Derivatives of Q and R with respect to the logarithms of their diagonals.
+    dQ = jnp.concatenate(
+        [jax.vmap(jnp.diag)(eye * jnp.diag(Q)), jnp.zeros((Ny, Nx, Nx), C.dtype)]
+    )
+    dR = jnp.concatenate(
+        [
+            jnp.zeros((Nx, Ny, Ny), C.dtype),
+            jax.vmap(jnp.diag)(jnp.eye(Ny, dtype=C.dtype) * jnp.diag(R)),
+        ]
+    )
+
+    def step(carry, inputs):
+        m, P, dm, dP = carry  # the law of x_{t-1} and its derivatives
+        y, x, value, slope = inputs
+        terms = value + slope @ (m - x)
+        F = C @ slope
+        predicted, Pp = C @ terms, F @ P @ F.T + Q
+        own = eye[:, :, None] * terms[active]  # each term acts on its own equation
+        dm_predicted = F @ dm + own.reshape(Nx, Nx * A)
+        L = jnp.linalg.cholesky(H @ Pp @ H.T + R)
+        gain = jax.scipy.linalg.cho_solve((L, True), H @ Pp).T
+        shrink = eye - gain @ H
+        Z = jax.scipy.linalg.solve_triangular(L, H @ dm_predicted, lower=True)
+        W = None
+        if noise:
+            dPp = F @ dP @ F.T + dQ
+            whiten = jax.scipy.linalg.solve_triangular(
+                L, jnp.eye(Ny, dtype=C.dtype), lower=True
+            )
+            W = (whiten @ (H @ dPp @ H.T + dR) @ whiten.T).reshape(Nx + Ny, -1)
+            dP = shrink @ dPp @ shrink.T + gain @ dR @ gain.T
+        m = predicted + gain @ (y - H @ predicted)
+        P = shrink @ Pp @ shrink.T + gain @ R @ gain.T
+        return (m, P, shrink @ dm_predicted, dP), (Z, W)
+
+    start = (
+        model.initial_mean,
+        initial.covariance,
+        jnp.zeros((Nx, Nx * A), C.dtype),
+        jnp.zeros_like(dQ) if noise else None,
+    )
+    _, (Z, W) = jax.lax.scan(step, start, (ys, path[:-1], values, slopes))
+    Z = Z.reshape(-1, Nx * A)
+    return Information(
+        Z.T @ Z, None if W is None else 0.5 * jnp.einsum("tij,tkj->ik", W, W)
+    )

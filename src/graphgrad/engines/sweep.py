@@ -1,0 +1,109 @@
+"""What every engine gives: the hidden path given all the data, as weighted points."""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..model import GaussianNoise, LinearGaussian, StateSpaceModel
+
+
+class Sweep(NamedTuple):
+    """One pass over the data: likelihood, filtered means, smoothed pairs of states.
+
+    The law of (x_{t-1}, x_t) given all the data is represented by P weighted points.
+    Expectations of any function of a pair, and so all statistics that a solver needs,
+    are weighted sums over them.
+
+    Attributes:
+        log_likelihood: Estimate of log p(y_1:T).
+        filtered: Means of x_t given y_1:t.
+        before: Points of x_{t-1}.
+        after: Points of x_t, or its mean given that of x_{t-1}.
+        weights: Weights of the points; they sum to one at each t.
+        spread: Covariance of x_t about `after`; zero for drawn points.
+        path: x_0..x_T: one draw from the smoothed law, or its mean. The next sweep may
+            start from it.
+    """
+
+    log_likelihood: Float[Array, ""]
+    filtered: Float[Array, "T Nx"]
+    before: Float[Array, "T P Nx"]
+    after: Float[Array, "T P Nx"]
+    weights: Float[Array, "T P"]
+    spread: Float[Array, "T Nx Nx"]
+    path: Float[Array, "T_plus_1 Nx"]
+
+    def means(self) -> Float[Array, "T_plus_1 Nx"]:
+        """Smoothed means of x_0..x_T."""
+        first = jnp.sum(self.weights[0][:, None] * self.before[0], axis=0)
+        rest = jnp.einsum("tp,tpn->tn", self.weights, self.after)
+        return jnp.concatenate([first[None], rest])
+
+    def covariances(self) -> Float[Array, "T_plus_1 Nx Nx"]:
+        """Smoothed covariances of x_0..x_T."""
+        means = self.means()
+        points = jnp.concatenate([self.before[:1], self.after])
+        weights = jnp.concatenate([self.weights[:1], self.weights])
+        away = points - means[:, None]
+        spread = jnp.concatenate([jnp.zeros_like(self.spread[:1]), self.spread])
+        return jnp.einsum("tp,tpn,tpm->tnm", weights, away, away) + spread
+
+
+class AbstractEngine(eqx.Module):
+    """A way to infer the hidden path."""
+
+    @property
+    @abstractmethod
+    def stochastic(self) -> bool:
+        """Whether two keys give two results."""
+
+    @abstractmethod
+    def sweep(
+        self,
+        key: PRNGKeyArray,
+        model: StateSpaceModel,
+        ys: Float[Array, "T Ny"],
+        previous: Float[Array, "T_plus_1 Nx"] | None = None,
+    ) -> Sweep:
+        """Run over the data once, forwards and backwards.
+
+        Args:
+            key: Random key.
+            model: The model.
+            ys: Observations.
+            previous: `path` of the sweep before, for engines that start from one.
+        """
+
+
+def gaussian_parts(
+    model: StateSpaceModel, engine: str
+) -> tuple[GaussianNoise, GaussianNoise, LinearGaussian, Float[Array, "Ny Nx"]]:
+    """Initial noise, state noise, observation and its matrix, all of them Gaussian.
+
+    Args:
+        model: The model.
+        engine: Name of the engine that needs it so, for the message.
+    """
+    initial, noise = model.initial_noise, model.transition.noise
+    observation = model.observation
+    for what, part, kind in (
+        ("initial noise", initial, GaussianNoise),
+        ("state noise", noise, GaussianNoise),
+        ("observation", observation, LinearGaussian),
+    ):
+        if not isinstance(part, kind):
+            raise ValueError(
+                f"`engine` must be one that the model allows: the {engine} engine "
+                f"needs a {kind.__name__} {what}, got {type(part).__name__}. "
+                "Use the particle engine."
+            )
+    assert isinstance(initial, GaussianNoise)
+    assert isinstance(noise, GaussianNoise)
+    assert isinstance(observation, LinearGaussian)
+    matrix = observation.matrix
+    if matrix is None:
+        matrix = jnp.eye(model.n_states, dtype=model.initial_mean.dtype)
+    return initial, noise, observation, matrix

@@ -1,0 +1,305 @@
+"""The adaptive solver: nothing to tune, at the statistical limit.
+
+Annealed proximal EM finds a first support from each of a few starts (`anneal`);
+likelihood ascent and the exchange of terms make it the best one (`refine`); the start
+that ends with the lowest extended BIC is the solution.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, PRNGKeyArray
+
+from ..checks import check_at_least, check_choice, check_positive
+from ..compiling import compiled
+from ..engines import AbstractEngine, choose_engine
+from ..library.degrees import default_states
+from ..model import StateSpaceModel, checked_series
+from ..solution import Outcome, Solution
+from .anneal import Annealing, Plan, anneal, begin
+from .outcome import against_persistence
+from .refine import (
+    Candidate,
+    Refinement,
+    begin_refinement,
+    look,
+    refine,
+    term_price,
+)
+from .statistics import scatter
+from .subset import best_subset, solve_on
+from .unknowns import LEARNABLE, Unknowns, build, given
+
+FORMS = ("map", "rate")
+GAMMAS = (0.5, 1.0, 4.0)
+"""How dear a term is while annealing: one start for each."""
+
+
+class AdaptiveSteps(eqx.Module):
+    """How long the adaptive solver goes on. There is no need to change it.
+
+    Attributes:
+        anneal: Most annealing steps of a start.
+        ramp: Steps over which the penalties rise.
+        sweeps: Most sweeps of a start after annealing.
+        climb: Most sweeps on one choice of terms.
+    """
+
+    anneal: int = eqx.field(static=True)
+    ramp: int = eqx.field(static=True)
+    sweeps: int = eqx.field(static=True)
+    climb: int = eqx.field(static=True)
+
+    def __init__(
+        self, anneal: int = 40, *, ramp: int = 13, sweeps: int = 150, climb: int = 15
+    ):
+        self.anneal = check_at_least("anneal", anneal, 1, "40 is enough.")
+        self.ramp = check_at_least("ramp", ramp, 1, "A third of the steps is good.")
+        self.sweeps = check_at_least("sweeps", sweeps, 1, "150 is enough.")
+        self.climb = check_at_least("climb", climb, 4, "15 is enough.")
+
+
+class AdaptiveProgress(NamedTuple):
+    """What a callback is told.
+
+    Attributes:
+        stage: `"anneal"` or `"refine"`.
+        sweeps: Sweeps done in this stage by the slowest start.
+        most: Sweeps that this stage takes at most.
+        log_likelihood: Of the best start.
+        n_nonzero: Number of its terms.
+    """
+
+    stage: str
+    sweeps: int
+    most: int
+    log_likelihood: float
+    n_nonzero: int
+
+
+def adaptive(
+    key: PRNGKeyArray,
+    ys: Any,
+    model: StateSpaceModel,
+    *,
+    engine: str | AbstractEngine = "auto",
+    learn: tuple[str, ...] = (),
+    form: str = "map",
+    weight: Any = 1.0,
+    settings: AdaptiveSteps | None = None,
+    callback: Any = None,
+) -> Solution:
+    """Find the terms, their coefficients and the noises.
+
+    Args:
+        key: Random key; the same key gives the same result.
+        ys: Observations, `(T, Ny)`.
+        model: What is known; its coefficients are ignored.
+        engine: How the hidden path is inferred: `"auto"`, `"gaussian"`,
+            `"particle"`, `"ensemble"`, or an engine of yours.
+        learn: What is learnt beside the coefficients, of `"state_noise"`,
+            `"observation_noise"` and `"initial"` (the law of x_0); the model's value is
+            then where to start.
+        form: `"map"` looks for a sparse C, as the paper does; `"rate"` for a sparse
+            C - I, as people who think of dx/dt do.
+        weight: Makes terms dearer (above 1) or cheaper than the criterion does.
+        settings: How long to go on.
+        callback: Called with an `AdaptiveProgress` now and then.
+
+    Returns:
+        The solution. Look at `solution.outcome` before you trust it.
+
+    Examples:
+        >>> import graphgrad as gg, jax
+        >>> system = gg.systems.lotka_volterra()
+        >>> ys = system.simulate(jax.random.key(0), steps=100).observations
+        >>> solution = gg.adaptive(jax.random.key(1), ys, system.model())
+        >>> solution.outcome.name
+        'converged'
+        >>> (solution.support() == (system.coefficients() != 0)).all()
+        np.True_
+    """
+    for part in learn:
+        check_choice("learn", part, LEARNABLE)
+    check_choice("form", form, FORMS)
+    if not isinstance(weight, Tracer):
+        check_positive("weight", weight, "1 is the criterion as it is.")
+    settings = settings or AdaptiveSteps()
+    engine, reason = choose_engine(engine, model)
+    ys = checked_series(ys, model, least=3)
+    options = {"engine": engine, "learn": tuple(learn), "settings": settings}
+    plan, annealing = _begin(ys, model, jnp.asarray(weight, ys.dtype), form, learn)
+    # One call for each stage, unless somebody watches.
+    slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
+    for until in range(slice_, settings.anneal + slice_, slice_):
+        annealing = _anneal(key, annealing, plan, np.int32(until), **options)
+        if callback is not None:
+            callback(_progress("anneal", annealing.step, settings.anneal, annealing))
+    refinement = _begin_refinement(annealing, plan, learn)
+    for until in range(slice_, settings.sweeps + slice_, slice_):
+        refinement = _refine(key, refinement, plan, np.int32(until), **options)
+        if callback is not None:
+            best = refinement.best
+            callback(_progress("refine", refinement.sweeps, settings.sweeps, best))
+            if bool(np.all(refinement.done)):
+                break
+    return _finish(key, refinement, plan, reason=reason, **options)
+
+
+@compiled
+def _begin(
+    ys: Array, model: StateSpaceModel, weight: Array, form: str, learn: tuple[str, ...]
+) -> tuple[Plan, Annealing]:
+    """The plan, and all starts."""
+    ys = jnp.asarray(ys)
+    base = jnp.zeros_like(model.coefficients)
+    if form == "rate":
+        base = base + _identity(model)
+    floor = given(model).state_noise
+    if "state_noise" in learn:
+        # So low that it only keeps logarithms finite.
+        floor = 1e-6 * jnp.mean(jnp.diff(ys, axis=0) ** 2) * jnp.ones_like(floor)
+    plan = Plan(ys, model, base, floor, weight)
+    start = begin(plan)
+    return plan, jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf, (len(GAMMAS), *leaf.shape)), start
+    )
+
+
+@compiled
+def _anneal(key, starts, plan, until, *, engine, learn, settings) -> Annealing:
+    def one(gamma: Array, start: Annealing) -> Annealing:
+        return anneal(
+            key,
+            start,
+            plan._replace(weight=plan.weight * gamma),
+            engine=engine,
+            learn=learn,
+            steps=settings.anneal,
+            ramp=settings.ramp,
+            until=until,
+        )
+
+    return jax.vmap(one)(jnp.asarray(GAMMAS, plan.ys.dtype), starts)
+
+
+@compiled
+def _begin_refinement(starts: Annealing, plan: Plan, learn) -> Refinement:
+    def one(start: Annealing) -> Refinement:
+        unknowns = start.unknowns
+        if "state_noise" not in learn:
+            known = given(plan.model).state_noise
+            unknowns = unknowns._replace(state_noise=known)
+        return begin_refinement(unknowns, start.path, plan)
+
+    return jax.vmap(one)(starts)
+
+
+@compiled
+def _refine(key, starts, plan, until, *, engine, learn, settings) -> Refinement:
+    def one(start: Refinement) -> Refinement:
+        return refine(
+            jax.random.fold_in(key, settings.anneal),
+            start,
+            plan,
+            engine=engine,
+            learn=learn,
+            sweeps=settings.sweeps,
+            until=until,
+            climb=settings.climb,
+        )
+
+    return jax.vmap(one)(starts)
+
+
+@compiled
+def _finish(key, starts, plan, *, engine, learn, settings, reason) -> Solution:
+    """A last look at the best start: path of prices, standard errors, outcome."""
+    winner = jnp.argmin(starts.best.criterion)
+    best, done = jax.tree.map(lambda leaf: leaf[winner], (starts.best, starts.done))
+    C, price = best.unknowns.coefficients, term_price(plan)
+    model = build(plan.model, best.unknowns, learn)
+    end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
+    outlook = look(end_key, model, best, plan, engine, noise=False)
+    quadratic = outlook.quadratic(C - plan.base)
+    shape, M = outlook.active.shape, C.shape[1]
+    prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), C.dtype)
+
+    def cheaper(support: Array, price: Array):
+        found = best_subset(*quadratic, support, price)
+        return found.support, found.coefficients
+
+    _, path = jax.lax.scan(cheaper, jnp.zeros_like(outlook.support), prices)
+    path = plan.base + scatter(path.reshape(-1, *shape), outlook.active, M)
+    margin = best_subset(*quadratic, outlook.support, price, max_changes=0).margin
+    _, errors = solve_on(*quadratic, outlook.support)
+    sweep = outlook.sweep
+    ahead = model.observation.mean(model.transition.mean(sweep.filtered[:-1]))
+    error = against_persistence(ahead, plan.ys, plan.ys.shape[0])
+    unknowns: Unknowns = best.unknowns
+    return Solution(
+        coefficients=C,
+        base=plan.base,
+        standard_errors=scatter(errors.reshape(shape), outlook.active, M),
+        state_noise=unknowns.state_noise,
+        observation_noise=unknowns.observation_noise,
+        initial_mean=unknowns.initial_mean,
+        initial_noise=unknowns.initial_noise,
+        log_likelihood=best.log_likelihood,
+        criterion=best.criterion,
+        margin=margin,
+        states=sweep.means(),
+        state_covariances=sweep.covariances(),
+        filtered=sweep.filtered,
+        prices=prices,
+        path=path,
+        start_criteria=starts.best.criterion,
+        sweeps=starts.sweeps,
+        code=_judge(best, done, margin, error),
+        engine=reason,
+    )
+
+
+def _judge(best: Candidate, done: Array, margin: Array, error: Array) -> Array:
+    code = jnp.asarray(Outcome.converged.value)
+    # Later lines outrank earlier ones.
+    for condition, outcome in (
+        (margin < 2, Outcome.undecided),
+        (~done, Outcome.out_of_sweeps),
+        (~(error < 1), Outcome.worse_than_persistence),
+        (~jnp.any(best.support), Outcome.nothing_left),
+        (~jnp.isfinite(best.criterion), Outcome.degenerate_likelihood),
+    ):
+        code = jnp.where(condition, outcome.value, code)
+    return code
+
+
+def _identity(model: StateSpaceModel) -> np.ndarray:
+    """C of the map that leaves every state as it is."""
+    states, library = model.n_states, model.library
+    names = library.names()
+    identity = np.zeros((states, library.n_terms))
+    for i, name in enumerate(default_states(states)):
+        if name not in names:
+            raise ValueError(
+                f"`form` must be 'map' for a library without the term {name!r}, got "
+                "'rate'. Add the states to the library."
+            )
+        identity[i, names.index(name)] = 1
+    return identity
+
+
+def _progress(stage: str, sweeps: Any, most: int, starts: Any) -> AdaptiveProgress:
+    best = int(np.argmax(np.asarray(starts.log_likelihood)))
+    C = np.asarray(starts.unknowns.coefficients)[best]
+    return AdaptiveProgress(
+        stage=stage,
+        sweeps=int(np.max(sweeps)),
+        most=most,
+        log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
+        n_nonzero=int(np.count_nonzero(C)),
+    )

@@ -1,0 +1,256 @@
+"""From the raw data to a first support: proximal EM steps that anneal by themselves.
+
+Each step completes the data with one sweep, solves a short path of reweighted lassos
+in the metric of the completed data's statistics, and lets every equation choose its
+own penalty on the path by an extended BIC. The state noise is estimated anew each
+time: it begins large, so that the hidden path follows the data whatever the
+coefficients are, and falls as they improve.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..engines.sweep import AbstractEngine, gaussian_parts
+from ..model import StateSpaceModel
+from .lasso import lasso
+from .statistics import (
+    Completed,
+    Statistics,
+    active_size,
+    averaged,
+    complete,
+    gather,
+    scatter,
+    screen,
+    statistics,
+)
+from .unknowns import (
+    Unknowns,
+    build,
+    given,
+    learn_initial,
+    observation_squares,
+)
+
+PENALTIES = (1.0, 1.7, 3.0, 5.0, 8.0, 13.0)
+"""Thresholds, in standard errors of a coefficient, of the path in each step."""
+
+
+class Annealing(NamedTuple):
+    """Where annealing stands.
+
+    Attributes:
+        unknowns: Coefficients and noises.
+        candidates: Departures from `base` along the path of penalties.
+        statistics: Running means, about `unknowns.coefficients`.
+        active: Columns of the terms in play.
+        path: Path of the last sweep.
+        log_likelihood: Of the last sweep.
+        step: Number of steps done.
+        still: Number of steps in a row in which nothing changed.
+    """
+
+    unknowns: Unknowns
+    candidates: Float[Array, "L Nx M"]
+    statistics: Statistics
+    active: Int[Array, "Nx A"]
+    path: Float[Array, "T_plus_1 Nx"]
+    log_likelihood: Float[Array, ""]
+    step: Int[Array, ""]
+    still: Int[Array, ""]
+
+
+class Plan(NamedTuple):
+    """What stays the same during a fit.
+
+    Attributes:
+        ys: The data.
+        model: What is known.
+        base: Coefficients that count as zero: none, or the identity for rates.
+        floor: Lowest variances that the state noise may have.
+        weight: How much dearer than by the criterion a term is.
+    """
+
+    ys: Float[Array, "T Ny"]
+    model: StateSpaceModel
+    base: Float[Array, "Nx M"]
+    floor: Float[Array, "Nx"]
+    weight: Float[Array, ""]
+
+
+def begin(plan: Plan) -> Annealing:
+    """A lasso of the data on the terms of the data before; its residuals' variance."""
+    ys, model = plan.ys, plan.model
+    _, _, _, H = gaussian_parts(model, "adaptive solver's")
+    states = ys @ jnp.linalg.pinv(H).T
+    library, Nx = model.library, model.n_states
+    terms = library(states[:-1])
+    M, size = terms.shape[1], active_size(Nx, terms.shape[1])
+    residuals = states[1:] - terms @ plan.base.T
+    rows = len(residuals)
+    data = Completed(
+        terms, residuals, jnp.ones(rows, ys.dtype), jnp.zeros((Nx, Nx), ys.dtype)
+    )
+    own = model.library.incidence
+    own = jnp.asarray((own != 0) & ((own != 0).sum(axis=0) == 1))  # of one state each
+    active = screen(data, own if size < M else jnp.zeros((Nx, M), bool), size)
+    sums = statistics(data, active)
+    steps = jnp.mean(jnp.diff(states, axis=0) ** 2, axis=0)
+    scale = jnp.sqrt(jnp.einsum("naa->na", sums.gram) * steps[:, None])
+    scale = jnp.maximum(scale, jnp.finfo(ys.dtype).tiny)
+    found = lasso(sums.gram, sums.cross, 0.1 * scale, jnp.zeros_like(scale), scale)
+    away = found.coefficients
+    noise = jnp.maximum(sums.squares(away) / rows, plan.floor)
+    departure = scatter(away, active, M)
+    return Annealing(
+        unknowns=given(model)._replace(
+            coefficients=plan.base + departure, state_noise=noise
+        ),
+        candidates=jnp.broadcast_to(departure, (len(PENALTIES), Nx, M)),
+        statistics=sums.about(away),
+        active=active,
+        path=jnp.concatenate([model.initial_mean[None], states]),
+        log_likelihood=jnp.asarray(-jnp.inf, ys.dtype),
+        step=jnp.zeros((), int),
+        still=jnp.zeros((), int),
+    )
+
+
+def anneal(
+    key: PRNGKeyArray,
+    state: Annealing,
+    plan: Plan,
+    *,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+    steps: int,
+    ramp: int,
+    until: Int[Array, ""] | int,
+) -> Annealing:
+    """Take steps until nothing changes, `steps` are done, or `until` are.
+
+    Args:
+        key: Random key of the fit; draws depend on it and on the number of the step.
+        state: Where to go on from.
+        plan: What stays the same.
+        engine: How the hidden path is inferred.
+        learn: What is learnt beside the coefficients.
+        steps: Most steps in all.
+        ramp: Steps over which the penalties rise, so that collinear true terms are
+            not lost early.
+        until: Number of steps to stop at, to go on later.
+    """
+
+    def unfinished(state: Annealing) -> Bool[Array, ""]:
+        return (state.step < jnp.minimum(steps, until)) & (state.still < 3)
+
+    def step(state: Annealing) -> Annealing:
+        return _step(key, state, plan, engine, learn, steps, ramp)
+
+    return jax.lax.while_loop(unfinished, step, state)
+
+
+def _step(
+    key: PRNGKeyArray,
+    state: Annealing,
+    plan: Plan,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+    steps: int,
+    ramp: int,
+) -> Annealing:
+    unknowns, T = state.unknowns, plan.ys.shape[0]
+    C, noise = unknowns.coefficients, unknowns.state_noise
+    M = C.shape[1]
+    model = build(plan.model, unknowns, (*learn, "state_noise"))
+    sweep = engine.sweep(
+        jax.random.fold_in(key, state.step), model, plan.ys, state.path
+    )
+    data = complete(sweep, model.library, C)
+    keep = jnp.any(state.candidates != 0, axis=0) | (plan.base != C)
+    active = screen(data, keep, state.active.shape[1])
+    # Stochastic approximation: all of the newest for an exact engine, a running mean
+    # for a noisy one, whose memory grows once the penalties are up.
+    gain = jnp.ones((), C.dtype)
+    if engine.stochastic:
+        late = jnp.maximum(state.step - 2 * steps // 3, 0)
+        gain = jnp.where(state.step == 0, 1.0, 0.3 / (1.0 + late) ** 0.7)
+    sums = averaged(
+        state.statistics, state.active, statistics(data, active), active, gain
+    )
+    scale = jnp.sqrt(jnp.einsum("naa->na", sums.gram) * noise[:, None])
+    scale = jnp.maximum(scale, jnp.finfo(C.dtype).tiny)
+    here = gather(C - plan.base, active)
+    start = gather(state.candidates, active)
+    rise = jnp.minimum(1.0, (state.step + 1) / ramp)
+    z = jnp.abs(start) * scale / noise[:, None]
+    height = rise * jnp.asarray(PENALTIES, C.dtype)[:, None, None]
+    moved = jnp.einsum("nab,nb->na", sums.gram, here)
+    found = lasso(
+        sums.gram,
+        sums.cross + moved,
+        height * scale / (1 + z / 2),  # reweighted: large ones are hardly shrunk
+        start,
+        scale,
+        tolerance=0.01,
+        max_rounds=3,
+    ).coefficients
+    squares = sums.squares(found - here)
+    count = jnp.sum(found != 0, axis=-1)
+    price = jnp.log(T) + plan.weight * jnp.log(M)
+    cost = T * jnp.log(jnp.maximum(squares / T, plan.floor)) + count * price
+    best = jnp.argmin(cost, axis=0)
+    chosen = jnp.take_along_axis(found, best[None, :, None], axis=0)[0]
+    variance = jnp.maximum(sums.squares(chosen - here) / T, plan.floor)
+    next_unknowns = unknowns._replace(
+        coefficients=plan.base + scatter(chosen, active, M), state_noise=variance
+    )
+    if "observation_noise" in learn:
+        r = observation_squares(sweep, model, plan.ys) / T
+        next_unknowns = next_unknowns._replace(observation_noise=r)
+    if "initial" in learn:
+        next_unknowns = learn_initial(sweep, next_unknowns)
+    next_state = Annealing(
+        unknowns=next_unknowns,
+        candidates=scatter(found, active, M),
+        statistics=sums.about(chosen - here),
+        active=active,
+        path=sweep.path,
+        log_likelihood=sweep.log_likelihood,
+        step=state.step + 1,
+        still=state.still,
+    )
+    finite = jnp.all(
+        jnp.stack(
+            [
+                jnp.all(jnp.isfinite(leaf))
+                for leaf in jax.tree.leaves(
+                    (next_unknowns, next_state.path, next_state.log_likelihood)
+                )
+            ]
+        )
+    )
+    # A model that lost the data goes back to following them, with more noise.
+    lost = state._replace(
+        unknowns=unknowns._replace(state_noise=4 * noise),
+        path=begin_path(plan),
+        step=state.step + 1,
+    )
+    change = jnp.max(jnp.abs(chosen - here) * scale / noise[:, None])
+    same = jnp.all((chosen != 0) == (here != 0))
+    # A tenth of a standard error.
+    quiet = finite & same & (change < 0.1) & (state.step >= ramp)
+    next_state = jax.tree.map(
+        lambda new, old: jnp.where(finite, new, old), next_state, lost
+    )
+    return next_state._replace(still=jnp.where(quiet, state.still + 1, 0))
+
+
+def begin_path(plan: Plan) -> Float[Array, "T_plus_1 Nx"]:
+    """The data as a path."""
+    _, _, _, H = gaussian_parts(plan.model, "adaptive solver's")
+    states = plan.ys @ jnp.linalg.pinv(H).T
+    return jnp.concatenate([plan.model.initial_mean[None], states])

@@ -1,0 +1,82 @@
+"""Weighted lasso by coordinate descent, for many equations and penalties at once."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+
+class Lasso(NamedTuple):
+    """Where coordinate descent stopped.
+
+    Attributes:
+        coefficients: The minimiser.
+        violation: Largest breach of the optimality conditions, relative to the
+            threshold's scale `sqrt(gram_jj noise)`.
+        rounds: Rounds over all coordinates that were made.
+    """
+
+    coefficients: Float[Array, "*L Nx A"]
+    violation: Float[Array, ""]
+    rounds: Int[Array, ""]
+
+
+def lasso(
+    gram: Float[Array, "Nx A A"],
+    linear: Float[Array, "Nx A"],
+    thresholds: Float[Array, "*L Nx A"],
+    start: Float[Array, "*L Nx A"],
+    scale: Float[Array, "Nx A"],
+    *,
+    tolerance: float = 1e-3,
+    max_rounds: int = 100,
+) -> Lasso:
+    """Minimise 1/2 c'Gc - h'c + sum_j t_j |c_j| for each equation and each penalty.
+
+    Args:
+        gram: G of each equation.
+        linear: h of each equation.
+        thresholds: t.
+        start: Where to start, usually the solution of a neighbouring problem.
+        scale: Unit of the thresholds, for the stop.
+        tolerance: Largest relative breach of the optimality conditions to stop at.
+        max_rounds: Most rounds over all coordinates.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> G, h = jnp.eye(2)[None], jnp.array([[3.0, 0.5]])
+        >>> one = jnp.ones((1, 2))
+        >>> lasso(G, h, one, jnp.zeros((1, 2)), one).coefficients.tolist()
+        [[2.0, 0.0]]
+    """
+    diagonal = jnp.einsum("naa->na", gram)
+    diagonal = jnp.where(diagonal > 0, diagonal, 1)
+
+    def violation(c: Array, slope: Array) -> Array:
+        moving = jnp.abs(slope - thresholds * jnp.sign(c))
+        resting = jnp.maximum(jnp.abs(slope) - thresholds, 0)
+        return jnp.max(jnp.where(c != 0, moving, resting) / scale)
+
+    def coordinate(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        c, slope = carry
+        pull = slope[..., j] + diagonal[:, j] * c[..., j]
+        shrunk = jnp.maximum(jnp.abs(pull) - thresholds[..., j], 0)
+        new = jnp.sign(pull) * shrunk / diagonal[:, j]
+        slope = slope - (new - c[..., j])[..., None] * gram[:, j]
+        return c.at[..., j].set(new), slope
+
+    def one_round(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        c, slope, rounds = carry
+        c, slope = jax.lax.fori_loop(0, gram.shape[-1], coordinate, (c, slope))
+        return c, slope, rounds + 1
+
+    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
+        c, slope, rounds = carry
+        return (violation(c, slope) > tolerance) & (rounds < max_rounds)
+
+    slope = linear - jnp.einsum("nab,...nb->...na", gram, start)
+    c, slope, rounds = jax.lax.while_loop(
+        unfinished, one_round, (start, slope, jnp.zeros((), int))
+    )
+    return Lasso(c, violation(c, slope), rounds)

@@ -1,0 +1,372 @@
+"""From a first support to the best one: likelihood ascent and exchange of terms.
+
+One loop. On a support, scoring steps climb the likelihood of the data: the gradient is
+Fisher's identity on the sweep's completed data, the metric is the information of the
+innovations, and a handful of steps suffices. At the top, gradient and information over
+all active terms are a quadratic model of the log-likelihood, on which terms are added,
+dropped and exchanged at the price that the criterion puts on each. The new support is
+climbed in turn, and kept if the criterion fell.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..engines.information import Information, information
+from ..engines.sweep import AbstractEngine, Sweep, gaussian_parts
+from ..model import StateSpaceModel
+from .anneal import Plan
+from .statistics import Completed, active_size, complete, gather, scatter, screen
+from .subset import best_subset, solve_on
+from .unknowns import Unknowns, build, learn_initial, observation_squares
+
+NOISE_PRIOR = 0.5
+"""Weight of the logarithm of each learnt variance in the log-likelihood.
+
+It is the density, up to a constant, of a gamma law of shape 2 for the standard
+deviation, which keeps a variance that the data hardly tell from zero away from it
+(Chung et al., A nondegenerate penalized likelihood estimator for variance parameters,
+Psychometrika 78, 2013). Without it, short series drive the state noise to zero and
+buy terms for it.
+"""
+
+
+class Candidate(NamedTuple):
+    """A support that was climbed, and how it does.
+
+    Attributes:
+        unknowns: Coefficients and noises at the top.
+        support: The terms.
+        path: Path of the last sweep.
+        log_likelihood: At the top.
+        criterion: Extended BIC, lower is better.
+        decrement: Rise in log-likelihood that another step promises.
+    """
+
+    unknowns: Unknowns
+    support: Bool[Array, "Nx M"]
+    path: Float[Array, "T_plus_1 Nx"]
+    log_likelihood: Float[Array, ""]
+    criterion: Float[Array, ""]
+    decrement: Float[Array, ""]
+
+
+class Refinement(NamedTuple):
+    """Where the loop stands.
+
+    Attributes:
+        at: The candidate being climbed, at the last point that was accepted.
+        move: The step to take from there: coefficients and logarithms of variances.
+        size: Share of the step to take.
+        climb: Number of sweeps on this support.
+        total: Log-likelihoods over the later half of a noisy climb, summed.
+        best: The best candidate so far.
+        sweeps: Number of sweeps in all.
+        changes: Number of supports climbed.
+        done: Whether no change of the support pays.
+    """
+
+    at: Candidate
+    move: tuple[Float[Array, "Nx M"], Float[Array, "m"]]
+    size: Float[Array, ""]
+    climb: Int[Array, ""]
+    total: Float[Array, ""]
+    best: Candidate
+    sweeps: Int[Array, ""]
+    changes: Int[Array, ""]
+    done: Bool[Array, ""]
+
+
+def term_price(plan: Plan) -> Float[Array, ""]:
+    """What the extended BIC charges for a coefficient (Chen and Chen, 2008).
+
+    log n + 2 log p, with n the number of observations, each entry of the data one, and
+    p the number of all coefficients that might be nonzero.
+    """
+    return plan.weight * (math.log(plan.ys.size) + 2 * math.log(plan.base.size))
+
+
+def begin_refinement(
+    unknowns: Unknowns, path: Float[Array, "T_plus_1 Nx"], plan: Plan
+) -> Refinement:
+    """Ready to climb from a first support."""
+    low = jnp.asarray(-jnp.inf, path.dtype)
+    at = Candidate(unknowns, unknowns.coefficients != plan.base, path, low, -low, -low)
+    zero = jnp.zeros((), int)
+    return Refinement(
+        at=at,
+        move=_no_move(unknowns),
+        size=jnp.ones((), path.dtype),
+        climb=zero,
+        total=jnp.zeros((), path.dtype),
+        best=at,
+        sweeps=zero,
+        changes=zero,
+        done=jnp.array(False),
+    )
+
+
+def refine(
+    key: PRNGKeyArray,
+    state: Refinement,
+    plan: Plan,
+    *,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+    sweeps: int,
+    until: Int[Array, ""] | int,
+    climb: int = 12,
+) -> Refinement:
+    """Climb and exchange until no change pays, `sweeps` are done, or `until` are.
+
+    Args:
+        key: Random key of the fit.
+        state: Where to go on from.
+        plan: What stays the same.
+        engine: How the hidden path is inferred.
+        learn: What is learnt beside the coefficients.
+        sweeps: Most sweeps in all.
+        until: Number of sweeps to stop at, to go on later.
+        climb: Most sweeps on one support; a stochastic engine makes all of them.
+    """
+
+    def unfinished(state: Refinement) -> Bool[Array, ""]:
+        return ~state.done & (state.sweeps < jnp.minimum(sweeps, until))
+
+    def step(state: Refinement) -> Refinement:
+        return _step(key, state, plan, engine, learn, climb)
+
+    return jax.lax.while_loop(unfinished, step, state)
+
+
+class Outlook(NamedTuple):
+    """What a sweep says about the coefficients of all active terms.
+
+    Attributes:
+        sweep: The sweep.
+        data: Its completed data.
+        active: Columns of the active terms.
+        support: Which of these are in the model.
+        gradient: Of the log-likelihood.
+        information: Of the data on coefficients and noises.
+    """
+
+    sweep: Sweep
+    data: Completed
+    active: Int[Array, "Nx A"]
+    support: Bool[Array, "n"]
+    gradient: Float[Array, "n"]
+    information: Information
+
+    def quadratic(
+        self, departures: Float[Array, "Nx M"]
+    ) -> tuple[Float[Array, "n n"], Float[Array, "n"]]:
+        """Matrix and linear term of the log-likelihood's model, times -2."""
+        here = gather(departures, self.active).ravel()
+        matrix = self.information.coefficients
+        return matrix, self.gradient + matrix @ here
+
+
+def look(
+    key: PRNGKeyArray,
+    model: StateSpaceModel,
+    at: Candidate,
+    plan: Plan,
+    engine: AbstractEngine,
+    *,
+    noise: bool,
+) -> Outlook:
+    """Sweep, and take gradient and information."""
+    sweep = engine.sweep(key, model, plan.ys, at.path)
+    data = complete(sweep, model.library, model.coefficients)
+    active = screen(data, at.support, active_size(*plan.base.shape))
+    return Outlook(
+        sweep=sweep,
+        data=data,
+        active=active,
+        support=gather(at.support, active).ravel(),
+        gradient=_gradient(data, model, active).ravel(),
+        information=information(model, plan.ys, sweep.means(), active, noise=noise),
+    )
+
+
+def _step(
+    key: PRNGKeyArray,
+    state: Refinement,
+    plan: Plan,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+    climb: int,
+) -> Refinement:
+    at, price = state.at, term_price(plan)
+    M = plan.base.shape[1]
+    unknowns = _moved(at.unknowns, state.move, state.size, learn, plan.floor)
+    model = build(plan.model, unknowns, learn)
+    # One key for all sweeps on a support and all supports: common random numbers.
+    # Fresh ones within a climb, over which a noisy engine is averaged.
+    learns_noise = "state_noise" in learn or "observation_noise" in learn
+    sweep, data, active, support, gradient, known = outlook = look(
+        jax.random.fold_in(key, state.climb),
+        model,
+        at,
+        plan,
+        engine,
+        noise=learns_noise,
+    )
+    if "initial" in learn:
+        unknowns = learn_initial(sweep, unknowns)
+    rise, _ = solve_on(known.coefficients, gradient, support)
+    noise_move = jnp.zeros_like(state.move[1])
+    decrement = gradient @ rise
+    if learns_noise:
+        assert known.noise is not None
+        observed = observation_squares(sweep, model, plan.ys)
+        slope = _noise_gradient(data, unknowns, observed, plan.ys.shape[0])
+        free = _free(unknowns, learn)
+        # The information on a small variance vanishes with it: damped, or steps
+        # overshoot.
+        damped = known.noise + jnp.eye(len(slope), dtype=slope.dtype)
+        noise_move = jnp.clip(solve_on(damped, slope, free)[0], -1, 1)
+        decrement += slope @ noise_move
+    value = sweep.log_likelihood
+    value += _noise_prior(unknowns, learn)
+    finite = (
+        jnp.isfinite(value)
+        & jnp.all(jnp.isfinite(rise))
+        & jnp.all(jnp.isfinite(sweep.path))
+        & jnp.isfinite(decrement)
+    )
+    slack = jnp.inf if engine.stochastic else 0.05
+    accepted = finite & (value >= at.log_likelihood - slack)
+    last = state.climb + 1 >= climb
+    counted = jnp.where(2 * state.climb >= climb, value, 0)
+    total = state.total + jnp.where(finite, counted, 0)
+    if engine.stochastic:
+        top = last & finite
+        level = total / (climb - (climb + 1) // 2)
+    else:
+        top = accepted & ((decrement < 1e-3) | last)
+        level = value
+    # Give a support up where even short steps lose the data.
+    stuck = ~accepted & (last | (state.size < 0.02))
+    count = jnp.sum(at.support)
+    reached = Candidate(
+        unknowns=unknowns,
+        support=at.support,
+        path=sweep.path,
+        log_likelihood=level,
+        criterion=jnp.where(top, -2 * level + price * count, jnp.inf),
+        decrement=decrement,
+    )
+    better = reached.criterion < state.best.criterion - 1e-3
+    best = _where(better, reached, state.best)
+    quadratic = outlook.quadratic(unknowns.coefficients - plan.base)
+    found = best_subset(*quadratic, support, price)
+    next_support = scatter(found.support.reshape(active.shape), active, M)
+    proposed = Candidate(
+        unknowns=unknowns._replace(
+            coefficients=plan.base
+            + scatter(found.coefficients.reshape(active.shape), active, M)
+        ),
+        support=next_support,
+        path=sweep.path,
+        log_likelihood=jnp.full_like(value, -jnp.inf),
+        criterion=jnp.full_like(value, jnp.inf),
+        decrement=jnp.full_like(value, jnp.inf),
+    )
+    fresh = top & better
+    unchanged = jnp.all(next_support == at.support)
+    done = (top & (~better | unchanged)) | stuck
+    climbing = _where(accepted, reached._replace(log_likelihood=value), at)
+    # Robbins and Monro's gain, once the climb is half over.
+    gain = 1.0
+    if engine.stochastic:
+        gain = 1 / (1.0 + jnp.maximum(state.climb + 1 - climb // 3, 0))
+    size = jnp.where(accepted, gain, state.size / 3)
+    move = (scatter(rise.reshape(active.shape), active, M), noise_move)
+    move = _where(accepted, move, state.move)
+    return Refinement(
+        at=_where(fresh, proposed, climbing),
+        move=_where(fresh, _no_move(unknowns), move),
+        size=jnp.where(fresh, 1.0, size).astype(value.dtype),
+        climb=jnp.where(fresh, 0, state.climb + 1),
+        total=jnp.where(fresh, 0, total),
+        best=best,
+        sweeps=state.sweeps + 1,
+        changes=state.changes + fresh,
+        done=done,
+    )
+
+
+def _gradient(
+    data: Completed, model: StateSpaceModel, active: Int[Array, "Nx A"]
+) -> Float[Array, "Nx A"]:
+    """Gradient of the log-likelihood in the active coefficients: Fisher's identity."""
+    Q = gaussian_parts(model, "adaptive solver's")[1].covariance
+    weighted = data.residuals * data.weights[:, None]
+    pull = jnp.linalg.solve(Q, weighted.T) @ data.terms
+    return gather(pull, active)
+
+
+def _noise_gradient(
+    data: Completed, unknowns: Unknowns, observed: Float[Array, "Ny"], steps: int
+) -> Float[Array, "m"]:
+    """Gradient in the logarithms of the variances."""
+    moved = data.weights @ data.residuals**2 + jnp.diag(data.spread)
+    return (
+        0.5
+        * jnp.concatenate(
+            [
+                moved / unknowns.state_noise - steps,
+                observed / unknowns.observation_noise - steps,
+            ]
+        )
+        + NOISE_PRIOR
+    )
+
+
+def _noise_prior(unknowns: Unknowns, learn: tuple[str, ...]) -> Array:
+    noises = jnp.concatenate([unknowns.state_noise, unknowns.observation_noise])
+    learnt = jnp.where(_free(unknowns, learn), jnp.log(noises), 0)
+    return NOISE_PRIOR * jnp.sum(learnt)
+
+
+def _free(unknowns: Unknowns, learn: tuple[str, ...]) -> Bool[Array, "m"]:
+    return jnp.concatenate(
+        [
+            jnp.full(unknowns.state_noise.shape, "state_noise" in learn),
+            jnp.full(unknowns.observation_noise.shape, "observation_noise" in learn),
+        ]
+    )
+
+
+def _moved(
+    unknowns: Unknowns,
+    move: tuple[Array, Array],
+    size: Array,
+    learn: tuple[str, ...],
+    floor: Array,
+) -> Unknowns:
+    """Unknowns after a share of a step; variances move on a logarithmic scale."""
+    Nx = len(unknowns.state_noise)
+    factor = jnp.exp(size * move[1])
+    unknowns = unknowns._replace(coefficients=unknowns.coefficients + size * move[0])
+    if "state_noise" in learn:
+        q = jnp.maximum(unknowns.state_noise * factor[:Nx], floor)
+        unknowns = unknowns._replace(state_noise=q)
+    if "observation_noise" in learn:
+        r = unknowns.observation_noise * factor[Nx:]
+        unknowns = unknowns._replace(observation_noise=r)
+    return unknowns
+
+
+def _no_move(unknowns: Unknowns) -> tuple[Array, Array]:
+    noises = jnp.concatenate([unknowns.state_noise, unknowns.observation_noise])
+    return jnp.zeros_like(unknowns.coefficients), jnp.zeros_like(noises)
+
+
+def _where(condition: Array, new, old):
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

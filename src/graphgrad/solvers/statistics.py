@@ -1,0 +1,149 @@
+"""The completed data of a sweep and their statistics, equation by equation.
+
+Given the hidden path, the equations are regressions of x_t on the terms of x_{t-1}.
+Each equation has a set of active terms of its own, so that the cost follows the terms
+in play: no matrix of all terms by all terms is ever formed. Statistics are about the
+coefficients of the sweep: they hold residuals, not states, so that sums of squares do
+not cancel in single precision.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ..engines.sweep import Sweep
+from ..library import AbstractLibrary
+
+
+class Completed(NamedTuple):
+    """Weighted rows of the completed data.
+
+    Attributes:
+        terms: phi(x_{t-1}).
+        residuals: x_t - C phi(x_{t-1}).
+        weights: Weights of the rows.
+        spread: Covariance of the states about their rows, summed over time.
+    """
+
+    terms: Float[Array, "rows M"]
+    residuals: Float[Array, "rows Nx"]
+    weights: Float[Array, "rows"]
+    spread: Float[Array, "Nx Nx"]
+
+
+class Statistics(NamedTuple):
+    """Sums over the completed data, for each equation and its active terms.
+
+    Attributes:
+        gram: Of products of terms.
+        cross: Of residuals times terms.
+        square: Of squared residuals.
+    """
+
+    gram: Float[Array, "Nx A A"]
+    cross: Float[Array, "Nx A"]
+    square: Float[Array, "Nx"]
+
+    def about(self, step: Float[Array, "Nx A"]) -> "Statistics":
+        """The same sums about coefficients that are a step away."""
+        moved = jnp.einsum("nab,nb->na", self.gram, step)
+        return Statistics(self.gram, self.cross - moved, self.squares(step))
+
+    def squares(self, step: Float[Array, "*L Nx A"]) -> Float[Array, "*L Nx"]:
+        """Squared residuals after a step."""
+        moved = jnp.einsum("nab,...nb->...na", self.gram, step)
+        change = jnp.sum(step * (moved - 2 * self.cross), axis=-1)
+        return jnp.maximum(self.square + change, 0)
+
+
+def complete(
+    sweep: Sweep, library: AbstractLibrary, coefficients: Float[Array, "Nx M"]
+) -> Completed:
+    """The rows of a sweep."""
+    T, P, Nx = sweep.before.shape
+    terms = library(sweep.before.reshape(T * P, Nx))
+    residuals = sweep.after.reshape(T * P, Nx) - terms @ coefficients.T
+    spread = jnp.sum(sweep.spread, axis=0)
+    return Completed(terms, residuals, sweep.weights.reshape(T * P), spread)
+
+
+def statistics(data: Completed, active: Int[Array, "Nx A"]) -> Statistics:
+    """Sums over rows, one equation after the other."""
+
+    def equation(inputs: tuple[Array, Array]) -> tuple[Array, Array]:
+        columns, residual = inputs
+        terms = data.terms[:, columns]
+        weighted = terms * data.weights[:, None]
+        return weighted.T @ terms, residual @ weighted
+
+    gram, cross = jax.lax.map(equation, (active, data.residuals.T))
+    square = data.weights @ data.residuals**2 + jnp.diag(data.spread)
+    return Statistics(gram, cross, square)
+
+
+def active_size(n_states: int, n_terms: int) -> int:
+    """How many terms an equation may have in play: all of them where that is cheap."""
+    return min(n_terms, max(16, 640 // n_states))
+
+
+def screen(
+    data: Completed, keep: Bool[Array, "Nx M"], size: int
+) -> Int[Array, "Nx size"]:
+    """For each equation, the columns to keep and those that explain most of the rest.
+
+    Args:
+        data: The completed data.
+        keep: Terms that are in play already.
+        size: Number of columns an equation.
+    """
+    Nx, M = keep.shape
+    if size == M:
+        return jnp.broadcast_to(jnp.arange(M), (Nx, M))
+    weighted = data.terms * data.weights[:, None]
+    sizes = jnp.sum(weighted * data.terms, axis=0)
+    explained = (data.residuals.T @ weighted) ** 2 / jnp.maximum(
+        sizes, jnp.finfo(sizes.dtype).tiny
+    )
+    return jax.lax.top_k(jnp.where(keep, jnp.inf, explained), size)[1]
+
+
+def gather(
+    dense: Float[Array, "*L Nx M"] | Bool[Array, "*L Nx M"], active: Int[Array, "Nx A"]
+) -> Array:
+    """Entries of the active terms."""
+    index = jnp.broadcast_to(active, (*dense.shape[:-2], *active.shape))
+    return jnp.take_along_axis(dense, index, axis=-1)
+
+
+def scatter(values: Array, active: Int[Array, "Nx A"], n_terms: int) -> Array:
+    """Entries of the active terms in their places, zeros elsewhere."""
+    dense = jnp.zeros((*values.shape[:-1], n_terms), values.dtype)
+    rows = jnp.arange(len(active))[:, None]
+    return dense.at[..., rows, active].set(values)
+
+
+def averaged(
+    old: Statistics,
+    old_active: Int[Array, "Nx A"],
+    new: Statistics,
+    active: Int[Array, "Nx A"],
+    gain: Float[Array, ""],
+) -> Statistics:
+    """Running means of statistics; where a term was not in play, the new ones alone."""
+    same = active[:, :, None] == old_active[:, None, :]
+    known = jnp.any(same, axis=-1)
+    move = same.astype(new.gram.dtype)
+    gram = jnp.einsum("nab,nbc,ndc->nad", move, old.gram, move)
+    cross = jnp.einsum("nab,nb->na", move, old.cross)
+
+    def mix(before: Array, after: Array) -> Array:
+        return before + gain * (after - before)
+
+    both = known[:, :, None] & known[:, None, :]
+    return Statistics(
+        jnp.where(both, mix(gram, new.gram), new.gram),
+        jnp.where(known, mix(cross, new.cross), new.cross),
+        mix(old.square, new.square),
+    )

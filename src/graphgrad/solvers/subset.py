@@ -1,0 +1,179 @@
+"""The best few terms of a quadratic: adding, dropping and exchanging them.
+
+For a quadratic x'Ix - 2b'x plus a price for each nonzero, all single additions, drops
+and exchanges are evaluated in closed form from one tableau, the sweep operator's
+(Goodnight, A tutorial on the SWEEP operator, Am. Stat. 33, 1979): for terms outside
+the support it holds residual and remaining information, for those inside coefficients
+and minus their covariance. The cheapest change is made until none pays.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from ..checks import check_at_least
+
+
+class Subset(NamedTuple):
+    """The support found.
+
+    Attributes:
+        support: The terms.
+        coefficients: The minimiser on them.
+        margin: By how much the cheapest change of the support costs more.
+    """
+
+    support: Bool[Array, "n"]
+    coefficients: Float[Array, "n"]
+    margin: Float[Array, ""]
+
+
+def best_subset(
+    information: Float[Array, "n n"],
+    linear: Float[Array, "n"],
+    start: Bool[Array, "n"],
+    price: Float[Array, ""],
+    *,
+    max_changes: int = 100,
+) -> Subset:
+    """A support that no addition, drop or exchange improves.
+
+    Args:
+        information: I, positive semidefinite.
+        linear: b.
+        start: Support to start from.
+        price: Price of each term.
+        max_changes: Most changes to make.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> found = best_subset(jnp.eye(3), jnp.array([3.0, 0.5, -2.0]),
+        ...                     jnp.array([False, True, False]), jnp.array(1.0))
+        >>> found.support.tolist(), found.coefficients.tolist()
+        ([True, False, True], [3.0, 0.0, -2.0])
+    """
+    check_at_least("max_changes", max_changes, 0, "100 is plenty.")
+    n, dtype = len(linear), information.dtype
+    # What is left of a term's information, relative to what it had, when others explain
+    # it: below this, it is one of them again.
+    least = float(100 * jnp.finfo(dtype).eps)
+    unit = jnp.sqrt(jnp.diag(information))
+    unit = jnp.where(unit > 0, unit, jnp.inf)
+    table = jnp.zeros((n + 1, n + 1), dtype)
+    table = table.at[:n, :n].set(information / unit[:, None] / unit)
+    table = table.at[:n, n].set(linear / unit).at[n, :n].set(linear / unit)
+
+    def change(carry):
+        table, support, changes = carry
+        cheapest = _cheapest(table, support, price, least)
+        table = _toggle(table, cheapest.first, inside=support[cheapest.first])
+        support = support.at[cheapest.first].set(~support[cheapest.first])
+        second = cheapest.second
+        table = jnp.where(
+            cheapest.exchange,
+            _toggle(table, second, inside=jnp.array(False)),
+            table,
+        )
+        support = support.at[second].set(support[second] | cheapest.exchange)
+        return table, support, changes + 1
+
+    def pays(carry):
+        table, support, changes = carry
+        cost = _cheapest(table, support, price, least).cost
+        return (cost < -1e-3) & (changes < max_changes)
+
+    table, support, _ = jax.lax.while_loop(
+        pays, change, (_enter(table, start), start, jnp.zeros((), int))
+    )
+    coefficients = jnp.where(support, table[:n, n] / unit, 0)
+    margin = _cheapest(table, support, price, least).cost
+    return Subset(support, coefficients, margin)
+
+
+class _Change(NamedTuple):
+    """What to toggle first, what to add then if it is an exchange, at what cost."""
+
+    first: Array
+    second: Array
+    exchange: Array
+    cost: Array
+
+
+def _cheapest(table: Array, support: Array, price: Array, least: float) -> _Change:
+    """The change of the support that costs least, or gains most."""
+    n = len(support)
+    diagonal, side = jnp.diag(table)[:n], table[:n, n]
+    usable = support | (diagonal > least)
+    paid = jnp.where(support, -price, price)
+    single = jnp.where(usable, paid - side**2 / jnp.where(usable, diagonal, 1), jnp.inf)
+    j = jnp.argmin(single)
+    # Exchanges, column out and row in, from the tableau as it will be without the
+    # column.
+    out = jnp.where(support, diagonal, -1)
+    rest = diagonal[:, None] - table[:n, :n] ** 2 / out
+    pull = side[:, None] - table[:n, :n] * (side / out)
+    usable = ~support[:, None] & support & (rest > least)
+    double = jnp.where(
+        usable, -(side**2) / out - pull**2 / jnp.where(usable, rest, 1), jnp.inf
+    )
+    enters, leaves = jnp.divmod(jnp.argmin(double), n)
+    exchange = double[enters, leaves] < single[j]
+    return _Change(
+        first=jnp.where(exchange, leaves, j),
+        second=enters,
+        exchange=exchange,
+        cost=jnp.where(exchange, double[enters, leaves], single[j]),
+    )
+
+
+def _enter(table: Array, support: Array) -> Array:
+    """Put all of a support in at once: as by toggles one by one, in matrix products."""
+    inside = jnp.append(support, False)
+    both = inside[:, None] & inside
+    inverse = _inverse_on(table, inside)
+    entered = inverse @ table
+    rest = table - table @ entered
+    return jnp.where(
+        both,
+        -inverse,
+        jnp.where(inside[:, None], entered, jnp.where(inside, entered.T, rest)),
+    )
+
+
+def _inverse_on(matrix: Array, support: Array) -> Array:
+    """Inverse of a block of a matrix of unit diagonal, zeros elsewhere."""
+    ridge = 100 * jnp.finfo(matrix.dtype).eps
+    used = support[:, None] & support
+    block = jnp.where(used, matrix, 0)
+    block += jnp.diag(jnp.where(support, ridge, 1).astype(matrix.dtype))
+    factor = jax.scipy.linalg.cho_factor(block, lower=True)
+    inverse = jax.scipy.linalg.cho_solve(
+        factor, jnp.eye(len(support), dtype=matrix.dtype)
+    )
+    return jnp.where(used, inverse, 0)
+
+
+def _toggle(table: Array, j: Array, *, inside: Array) -> Array:
+    """Put one index in or out of the support."""
+    row = table[j]
+    pivot = row[j]
+    swept = table - jnp.outer(row, row) / pivot
+    line = jnp.where(inside, -row, row) / pivot
+    return swept.at[j].set(line).at[:, j].set(line).at[j, j].set(-1 / pivot)
+
+
+def solve_on(
+    information: Float[Array, "n n"],
+    linear: Float[Array, "n"],
+    support: Bool[Array, "n"],
+) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
+    """The minimiser on a support, and the square roots of the diagonal of its inverse.
+
+    Both are zero off the support.
+    """
+    unit = jnp.sqrt(jnp.diag(information))
+    unit = jnp.where(support & (unit > 0), unit, 1)
+    inverse = _inverse_on(information / unit[:, None] / unit, support)
+    return inverse @ (linear / unit) / unit, jnp.sqrt(jnp.diag(inverse)) / unit
