@@ -73,9 +73,11 @@ def kalman_loss(coefficients, model, ys):
         F = jax.jacfwd(mean)(m)
         m, P = mean(m), F @ P @ F.T + Q
         S = P + R
-        gain = jnp.linalg.solve(S, P).T
+        L = jnp.linalg.cholesky(S)
+        whiten = jax.scipy.linalg.solve_triangular(L, jnp.eye(len(L)), lower=True)
+        gain = P @ whiten.T @ whiten
         miss = y - m
-        loss = 0.5 * (miss @ jnp.linalg.solve(S, miss) + jnp.linalg.slogdet(S)[1])
+        loss = 0.5 * jnp.sum((whiten @ miss) ** 2) + jnp.sum(jnp.log(jnp.diag(L)))
         P = P - gain @ S @ gain.T
         return (m + gain @ miss, (P + P.T) / 2), loss
 

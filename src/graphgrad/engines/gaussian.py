@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
 from ..model import AbstractMean, StateSpaceModel
+from .linalg import inverse_root, root, symmetric
 from .sweep import AbstractEngine, Sweep, gaussian_parts
 
 
@@ -38,7 +39,7 @@ def extended(mean_map: AbstractMean, m: Array, P: Array) -> Affine:
 
 def unscented(mean_map: AbstractMean, m: Array, P: Array) -> Affine:
     """Linear regression over the cubature points of N(m, P)."""
-    L = _root(P)
+    L = root(P)
     values = mean_map(m + cubature(m) @ L.T)
     value = jnp.mean(values, axis=0)
     cross = cubature(m).T @ (values - value) / len(values)  # of L^-1 (x - m) and f
@@ -143,18 +144,18 @@ class GaussianSmoother(AbstractEngine):
             affine = linearise(model.transition.mean, *centre)
             F = affine.slope
             predicted = affine.value + F @ (m - affine.centre)
-            Pp = _symmetric(F @ P @ F.T + affine.error + Q)
+            Pp = symmetric(F @ P @ F.T + affine.error + Q)
             surprise = y - H @ predicted
-            L = jnp.linalg.cholesky(_symmetric(H @ Pp @ H.T + R))
-            gain = jax.scipy.linalg.cho_solve((L, True), H @ Pp).T
-            z = jax.scipy.linalg.solve_triangular(L, surprise, lower=True)
-            increment = -0.5 * jnp.sum(z**2 + math.log(2 * math.pi)) - jnp.sum(
-                jnp.log(jnp.diag(L))
+            whiten = inverse_root(H @ Pp @ H.T + R)
+            gain = Pp @ H.T @ whiten.T @ whiten
+            z = whiten @ surprise
+            increment = jnp.sum(
+                jnp.log(jnp.diag(whiten)) - 0.5 * (z**2 + math.log(2 * math.pi))
             )
             m_next = predicted + gain @ surprise
             # Joseph's form: symmetric and positive definite under rounding.
             shrink = eye - gain @ H
-            P_next = _symmetric(shrink @ Pp @ shrink.T + gain @ R @ gain.T)
+            P_next = symmetric(shrink @ Pp @ shrink.T + gain @ R @ gain.T)
             return (m_next, P_next), (m_next, P_next, predicted, Pp, F, increment)
 
         start = (model.initial_mean, initial.covariance)
@@ -197,9 +198,10 @@ def _smooth(filtered: _Filtered) -> _Smoothed:
     def step(carry: tuple[Array, Array], inputs):
         m_next, P_next = carry
         m, P, predicted, Pp, F = inputs
-        gain = jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(Pp), True), F @ P).T
+        whiten = inverse_root(Pp)
+        gain = P @ F.T @ whiten.T @ whiten
         m = m + gain @ (m_next - predicted)
-        P = _symmetric(P + gain @ (P_next - Pp) @ gain.T)
+        P = symmetric(P + gain @ (P_next - Pp) @ gain.T)
         return (m, P), (m, P, gain)
 
     last = filtered.means[-1], filtered.covariances[-1]
@@ -226,19 +228,9 @@ def _pair_points(
     m: Array, P: Array, m_next: Array, P_next: Array, gain: Array
 ) -> tuple[Array, Array, Array]:
     """Points of x_{t-1}, means of x_t given each, and the covariance about them."""
-    L = _root(P)
+    L = root(P)
     cross = P_next @ gain.T  # of x_t and x_{t-1}
     follow = jax.scipy.linalg.solve_triangular(L, cross.T, lower=True).T
     points = cubature(m)
-    spread = _symmetric(P_next - follow @ follow.T)
+    spread = symmetric(P_next - follow @ follow.T)
     return m + points @ L.T, m_next + points @ follow.T, spread
-
-
-def _symmetric(P: Array) -> Array:
-    return (P + P.T) / 2
-
-
-def _root(P: Array) -> Array:
-    """Cholesky factor of a covariance that rounding may have made semidefinite."""
-    jitter = 10 * jnp.finfo(P.dtype).eps * jnp.trace(P)
-    return jnp.linalg.cholesky(P + jitter * jnp.eye(len(P), dtype=P.dtype))

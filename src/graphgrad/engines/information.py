@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from ..model import StateSpaceModel
+from .linalg import inverse_root
 from .sweep import gaussian_parts
 
 
@@ -79,16 +80,13 @@ def information(
         predicted, Pp = C @ terms, F @ P @ F.T + Q
         own = eye[:, :, None] * terms[active]  # each term acts on its own equation
         dm_predicted = F @ dm + own.reshape(Nx, Nx * A)
-        L = jnp.linalg.cholesky(H @ Pp @ H.T + R)
-        gain = jax.scipy.linalg.cho_solve((L, True), H @ Pp).T
+        whiten = inverse_root(H @ Pp @ H.T + R)
+        gain = Pp @ H.T @ whiten.T @ whiten
         shrink = eye - gain @ H
-        Z = jax.scipy.linalg.solve_triangular(L, H @ dm_predicted, lower=True)
+        Z = whiten @ (H @ dm_predicted)
         W = None
         if noise:
             dPp = F @ dP @ F.T + dQ
-            whiten = jax.scipy.linalg.solve_triangular(
-                L, jnp.eye(Ny, dtype=C.dtype), lower=True
-            )
             W = (whiten @ (H @ dPp @ H.T + dR) @ whiten.T).reshape(Nx + Ny, -1)
             dP = shrink @ dPp @ shrink.T + gain @ dR @ gain.T
         m = predicted + gain @ (y - H @ predicted)

@@ -17,6 +17,7 @@ from jaxtyping import Array, PRNGKeyArray
 from ..checks import check_at_least, check_choice, check_positive
 from ..compiling import compiled
 from ..engines import AbstractEngine, choose_engine
+from ..engines.sweep import gaussian_parts
 from ..library.degrees import default_states
 from ..model import StateSpaceModel, checked_series
 from ..solution import Outcome, Solution
@@ -26,16 +27,17 @@ from .refine import (
     Candidate,
     Refinement,
     begin_refinement,
+    crossed,
     look,
     refine,
     term_price,
 )
 from .statistics import scatter
-from .subset import best_subset, solve_on
+from .subset import best_subset, inverse_on, price_path
 from .unknowns import LEARNABLE, Unknowns, build, given
 
 FORMS = ("map", "rate")
-GAMMAS = (0.5, 1.0, 4.0)
+GAMMAS = (0.5, 2.0, 8.0, 16.0)
 """How dear a term is while annealing: one start for each."""
 
 
@@ -55,9 +57,9 @@ class AdaptiveSteps(eqx.Module):
     climb: int = eqx.field(static=True)
 
     def __init__(
-        self, anneal: int = 40, *, ramp: int = 13, sweeps: int = 150, climb: int = 15
+        self, anneal: int = 60, *, ramp: int = 20, sweeps: int = 150, climb: int = 15
     ):
-        self.anneal = check_at_least("anneal", anneal, 1, "40 is enough.")
+        self.anneal = check_at_least("anneal", anneal, 1, "60 is enough.")
         self.ramp = check_at_least("ramp", ramp, 1, "A third of the steps is good.")
         self.sweeps = check_at_least("sweeps", sweeps, 1, "150 is enough.")
         self.climb = check_at_least("climb", climb, 4, "15 is enough.")
@@ -147,6 +149,7 @@ def adaptive(
             callback(_progress("refine", refinement.sweeps, settings.sweeps, best))
             if bool(np.all(refinement.done)):
                 break
+    refinement = _cross(key, refinement, plan, **options)
     return _finish(key, refinement, plan, reason=reason, **options)
 
 
@@ -163,7 +166,11 @@ def _begin(
     if "state_noise" in learn:
         # So low that it only keeps logarithms finite.
         floor = 1e-6 * jnp.mean(jnp.diff(ys, axis=0) ** 2) * jnp.ones_like(floor)
-    plan = Plan(ys, model, base, floor, weight)
+    states = ys
+    if (matrix := gaussian_parts(model, "adaptive solver's")[2].matrix) is not None:
+        states = ys @ jnp.linalg.pinv(matrix).T
+    path = jnp.concatenate([model.initial_mean[None], states])
+    plan = Plan(ys, model, base, floor, weight, path)
     start = begin(plan)
     return plan, jax.tree.map(
         lambda leaf: jnp.broadcast_to(leaf, (len(GAMMAS), *leaf.shape)), start
@@ -217,6 +224,15 @@ def _refine(key, starts, plan, until, *, engine, learn, settings) -> Refinement:
 
 
 @compiled
+def _cross(key, starts, plan, *, engine, learn, settings) -> Refinement:
+    """One more start, of the best equations of all."""
+    start = jax.tree.map(lambda leaf: leaf[None], crossed(starts, plan))
+    options = {"engine": engine, "learn": learn, "settings": settings}
+    mixed = _refine(key, start, plan, np.int32(settings.sweeps), **options)
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), starts, mixed)
+
+
+@compiled
 def _finish(key, starts, plan, *, engine, learn, settings, reason) -> Solution:
     """A last look at the best start: path of prices, standard errors, outcome."""
     winner = jnp.argmin(starts.best.criterion)
@@ -229,14 +245,11 @@ def _finish(key, starts, plan, *, engine, learn, settings, reason) -> Solution:
     shape, M = outlook.active.shape, C.shape[1]
     prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), C.dtype)
 
-    def cheaper(support: Array, price: Array):
-        found = best_subset(*quadratic, support, price)
-        return found.support, found.coefficients
-
-    _, path = jax.lax.scan(cheaper, jnp.zeros_like(outlook.support), prices)
-    path = plan.base + scatter(path.reshape(-1, *shape), outlook.active, M)
-    margin = best_subset(*quadratic, outlook.support, price, max_changes=0).margin
-    _, errors = solve_on(*quadratic, outlook.support)
+    path = price_path(*quadratic, prices).reshape(-1, *shape)
+    path = plan.base + scatter(path, outlook.active, M)
+    inverse = inverse_on(quadratic[0], outlook.support)
+    errors = jnp.sqrt(jnp.diag(inverse)).reshape(shape)
+    stay = best_subset(*quadratic, outlook.support, inverse, price, max_changes=0)
     sweep = outlook.sweep
     ahead = model.observation.mean(model.transition.mean(sweep.filtered[:-1]))
     error = against_persistence(ahead, plan.ys, plan.ys.shape[0])
@@ -244,14 +257,14 @@ def _finish(key, starts, plan, *, engine, learn, settings, reason) -> Solution:
     return Solution(
         coefficients=C,
         base=plan.base,
-        standard_errors=scatter(errors.reshape(shape), outlook.active, M),
+        standard_errors=scatter(errors, outlook.active, M),
         state_noise=unknowns.state_noise,
         observation_noise=unknowns.observation_noise,
         initial_mean=unknowns.initial_mean,
         initial_noise=unknowns.initial_noise,
         log_likelihood=best.log_likelihood,
         criterion=best.criterion,
-        margin=margin,
+        margin=stay.margin,
         states=sweep.means(),
         state_covariances=sweep.covariances(),
         filtered=sweep.filtered,
@@ -259,7 +272,7 @@ def _finish(key, starts, plan, *, engine, learn, settings, reason) -> Solution:
         path=path,
         start_criteria=starts.best.criterion,
         sweeps=starts.sweeps,
-        code=_judge(best, done, margin, error),
+        code=_judge(best, done, stay.margin, error),
         engine=reason,
     )
 

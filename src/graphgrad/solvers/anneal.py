@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..engines.sweep import AbstractEngine, gaussian_parts
+from ..engines.sweep import AbstractEngine
 from ..model import StateSpaceModel
 from .lasso import lasso
 from .statistics import (
@@ -72,6 +72,7 @@ class Plan(NamedTuple):
         base: Coefficients that count as zero: none, or the identity for rates.
         floor: Lowest variances that the state noise may have.
         weight: How much dearer than by the criterion a term is.
+        path: The data as a path x_0..x_T.
     """
 
     ys: Float[Array, "T Ny"]
@@ -79,16 +80,15 @@ class Plan(NamedTuple):
     base: Float[Array, "Nx M"]
     floor: Float[Array, "Nx"]
     weight: Float[Array, ""]
+    path: Float[Array, "T_plus_1 Nx"]
 
 
 def begin(plan: Plan) -> Annealing:
     """A lasso of the data on the terms of the data before; its residuals' variance."""
-    ys, model = plan.ys, plan.model
-    _, _, _, H = gaussian_parts(model, "adaptive solver's")
-    states = ys @ jnp.linalg.pinv(H).T
+    ys, model, states = plan.ys, plan.model, plan.path[1:]
     library, Nx = model.library, model.n_states
     terms = library(states[:-1])
-    M, size = terms.shape[1], active_size(Nx, terms.shape[1])
+    M, size = terms.shape[1], active_size(terms.shape[1])
     residuals = states[1:] - terms @ plan.base.T
     rows = len(residuals)
     data = Completed(
@@ -112,7 +112,7 @@ def begin(plan: Plan) -> Annealing:
         candidates=jnp.broadcast_to(departure, (len(PENALTIES), Nx, M)),
         statistics=sums.about(away),
         active=active,
-        path=jnp.concatenate([model.initial_mean[None], states]),
+        path=plan.path,
         log_likelihood=jnp.asarray(-jnp.inf, ys.dtype),
         step=jnp.zeros((), int),
         still=jnp.zeros((), int),
@@ -236,7 +236,7 @@ def _step(
     # A model that lost the data goes back to following them, with more noise.
     lost = state._replace(
         unknowns=unknowns._replace(state_noise=4 * noise),
-        path=begin_path(plan),
+        path=plan.path,
         step=state.step + 1,
     )
     change = jnp.max(jnp.abs(chosen - here) * scale / noise[:, None])
@@ -247,10 +247,3 @@ def _step(
         lambda new, old: jnp.where(finite, new, old), next_state, lost
     )
     return next_state._replace(still=jnp.where(quiet, state.still + 1, 0))
-
-
-def begin_path(plan: Plan) -> Float[Array, "T_plus_1 Nx"]:
-    """The data as a path."""
-    _, _, _, H = gaussian_parts(plan.model, "adaptive solver's")
-    states = plan.ys @ jnp.linalg.pinv(H).T
-    return jnp.concatenate([plan.model.initial_mean[None], states])

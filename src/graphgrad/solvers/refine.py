@@ -16,11 +16,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..engines.information import Information, information
+from ..engines.linalg import inverse_root
 from ..engines.sweep import AbstractEngine, Sweep, gaussian_parts
 from ..model import StateSpaceModel
 from .anneal import Plan
-from .statistics import Completed, active_size, complete, gather, scatter, screen
-from .subset import best_subset, solve_on
+from .statistics import Completed, complete, gather, scatter, screen
+from .subset import best_subset, inverse_on
 from .unknowns import Unknowns, build, learn_initial, observation_squares
 
 NOISE_PRIOR = 0.5
@@ -43,6 +44,7 @@ class Candidate(NamedTuple):
         path: Path of the last sweep.
         log_likelihood: At the top.
         criterion: Extended BIC, lower is better.
+        costs: The same for each equation, as if the completed data were data.
         decrement: Rise in log-likelihood that another step promises.
     """
 
@@ -51,6 +53,7 @@ class Candidate(NamedTuple):
     path: Float[Array, "T_plus_1 Nx"]
     log_likelihood: Float[Array, ""]
     criterion: Float[Array, ""]
+    costs: Float[Array, "Nx"]
     decrement: Float[Array, ""]
 
 
@@ -94,7 +97,15 @@ def begin_refinement(
 ) -> Refinement:
     """Ready to climb from a first support."""
     low = jnp.asarray(-jnp.inf, path.dtype)
-    at = Candidate(unknowns, unknowns.coefficients != plan.base, path, low, -low, -low)
+    at = Candidate(
+        unknowns=unknowns,
+        support=unknowns.coefficients != plan.base,
+        path=path,
+        log_likelihood=low,
+        criterion=-low,
+        costs=jnp.full_like(unknowns.state_noise, jnp.inf),
+        decrement=-low,
+    )
     zero = jnp.zeros((), int)
     return Refinement(
         at=at,
@@ -182,14 +193,16 @@ def look(
     """Sweep, and take gradient and information."""
     sweep = engine.sweep(key, model, plan.ys, at.path)
     data = complete(sweep, model.library, model.coefficients)
-    active = screen(data, at.support, active_size(*plan.base.shape))
+    Nx, M = plan.base.shape
+    active = screen(data, at.support, min(M, max(16, 640 // Nx)))
+    known = information(model, plan.ys, sweep.means(), active, noise=noise)
     return Outlook(
         sweep=sweep,
         data=data,
         active=active,
         support=gather(at.support, active).ravel(),
-        gradient=_gradient(data, model, active).ravel(),
-        information=information(model, plan.ys, sweep.means(), active, noise=noise),
+        gradient=_gradient(data, model, active, known.coefficients).ravel(),
+        information=known,
     )
 
 
@@ -218,19 +231,23 @@ def _step(
     )
     if "initial" in learn:
         unknowns = learn_initial(sweep, unknowns)
-    rise, _ = solve_on(known.coefficients, gradient, support)
-    noise_move = jnp.zeros_like(state.move[1])
-    decrement = gradient @ rise
-    if learns_noise:
-        assert known.noise is not None
+    # Coefficients and noises in one block matrix: one factorisation.
+    n, m = len(support), len(state.move[1])
+    matrix = jnp.zeros((n + m, n + m), gradient.dtype)
+    matrix = matrix.at[:n, :n].set(known.coefficients)
+    slope = jnp.zeros(m, gradient.dtype)
+    if known.noise is not None:
         observed = observation_squares(sweep, model, plan.ys)
         slope = _noise_gradient(data, unknowns, observed, plan.ys.shape[0])
-        free = _free(unknowns, learn)
         # The information on a small variance vanishes with it: damped, or steps
         # overshoot.
-        damped = known.noise + jnp.eye(len(slope), dtype=slope.dtype)
-        noise_move = jnp.clip(solve_on(damped, slope, free)[0], -1, 1)
-        decrement += slope @ noise_move
+        damped = known.noise + jnp.eye(m, dtype=slope.dtype)
+        matrix = matrix.at[n:, n:].set(damped)
+    free = jnp.concatenate([support, _free(unknowns, learn)])
+    inverse = inverse_on(matrix, free)
+    rise = inverse[:n, :n] @ gradient
+    noise_move = jnp.clip(inverse[n:, n:] @ slope, -1, 1)
+    decrement = gradient @ rise + slope @ noise_move
     value = sweep.log_likelihood
     value += _noise_prior(unknowns, learn)
     finite = (
@@ -259,12 +276,13 @@ def _step(
         path=sweep.path,
         log_likelihood=level,
         criterion=jnp.where(top, -2 * level + price * count, jnp.inf),
+        costs=_costs(data, unknowns, plan) + price * jnp.sum(at.support, axis=1),
         decrement=decrement,
     )
     better = reached.criterion < state.best.criterion - 1e-3
     best = _where(better, reached, state.best)
     quadratic = outlook.quadratic(unknowns.coefficients - plan.base)
-    found = best_subset(*quadratic, support, price)
+    found = best_subset(*quadratic, support, inverse[:n, :n], price)
     next_support = scatter(found.support.reshape(active.shape), active, M)
     proposed = Candidate(
         unknowns=unknowns._replace(
@@ -275,6 +293,7 @@ def _step(
         path=sweep.path,
         log_likelihood=jnp.full_like(value, -jnp.inf),
         criterion=jnp.full_like(value, jnp.inf),
+        costs=jnp.full_like(unknowns.state_noise, jnp.inf),
         decrement=jnp.full_like(value, jnp.inf),
     )
     fresh = top & better
@@ -302,13 +321,48 @@ def _step(
 
 
 def _gradient(
-    data: Completed, model: StateSpaceModel, active: Int[Array, "Nx A"]
+    data: Completed,
+    model: StateSpaceModel,
+    active: Int[Array, "Nx A"],
+    first: Float[Array, "n n"],
 ) -> Float[Array, "Nx A"]:
-    """Gradient of the log-likelihood in the active coefficients: Fisher's identity."""
-    Q = gaussian_parts(model, "adaptive solver's")[1].covariance
-    weighted = data.residuals * data.weights[:, None]
-    pull = jnp.linalg.solve(Q, weighted.T) @ data.terms
-    return gather(pull, active)
+    """Gradient of the log-likelihood in the active coefficients: Fisher's identity.
+
+    Args:
+        data: The completed data.
+        model: The model.
+        active: Columns of the active terms.
+        first: What must be done before another matrix is factored.
+    """
+    noise = gaussian_parts(model, "adaptive solver's")[1]
+    pull = (data.residuals * data.weights[:, None]).T @ data.terms
+    if noise.diagonal:
+        return gather(pull / noise.scale[:, None] ** 2, active)
+    whiten = inverse_root(noise.covariance + 0 * first[0, 0])
+    return gather(whiten.T @ (whiten @ pull), active)
+
+
+def _costs(data: Completed, unknowns: Unknowns, plan: Plan) -> Float[Array, "Nx"]:
+    """-2 log-likelihood of the completed data, for each equation."""
+    noise = unknowns.state_noise
+    return data.squares() / noise + plan.ys.shape[0] * jnp.log(noise)
+
+
+def crossed(starts: Refinement, plan: Plan) -> Refinement:
+    """A new start: each equation from the start that explains it best.
+
+    Equations are nearly independent given the path, so that several starts that each
+    have some of them wrong can have all of them right together.
+    """
+    winner = jnp.argmin(starts.best.criterion)
+    rows = jnp.argmin(starts.best.costs, axis=0)
+    every = jnp.arange(len(rows))
+    best: Candidate = jax.tree.map(lambda leaf: leaf[winner], starts.best)
+    unknowns = best.unknowns._replace(
+        coefficients=starts.best.unknowns.coefficients[rows, every],
+        state_noise=starts.best.unknowns.state_noise[rows, every],
+    )
+    return begin_refinement(unknowns, best.path, plan)
 
 
 def _noise_gradient(

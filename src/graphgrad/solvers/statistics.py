@@ -32,6 +32,10 @@ class Completed(NamedTuple):
     weights: Float[Array, "rows"]
     spread: Float[Array, "Nx Nx"]
 
+    def squares(self) -> Float[Array, "Nx"]:
+        """Expected sums of squared residuals."""
+        return self.weights @ self.residuals**2 + jnp.diag(self.spread)
+
 
 class Statistics(NamedTuple):
     """Sums over the completed data, for each equation and its active terms.
@@ -71,6 +75,13 @@ def complete(
 
 def statistics(data: Completed, active: Int[Array, "Nx A"]) -> Statistics:
     """Sums over rows, one equation after the other."""
+    square = data.squares()
+    if active.shape[1] == data.terms.shape[1]:  # all terms: the same sums for all
+        weighted = data.terms * data.weights[:, None]
+        gram = jnp.broadcast_to(
+            weighted.T @ data.terms, (*active.shape, active.shape[1])
+        )
+        return Statistics(gram, data.residuals.T @ weighted, square)
 
     def equation(inputs: tuple[Array, Array]) -> tuple[Array, Array]:
         columns, residual = inputs
@@ -79,13 +90,12 @@ def statistics(data: Completed, active: Int[Array, "Nx A"]) -> Statistics:
         return weighted.T @ terms, residual @ weighted
 
     gram, cross = jax.lax.map(equation, (active, data.residuals.T))
-    square = data.weights @ data.residuals**2 + jnp.diag(data.spread)
     return Statistics(gram, cross, square)
 
 
-def active_size(n_states: int, n_terms: int) -> int:
+def active_size(n_terms: int) -> int:
     """How many terms an equation may have in play: all of them where that is cheap."""
-    return min(n_terms, max(16, 640 // n_states))
+    return n_terms if n_terms <= 256 else 64
 
 
 def screen(

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from ..checks import check_at_least
+from ..engines.linalg import inverse_root
 
 
 class Subset(NamedTuple):
@@ -34,6 +35,7 @@ def best_subset(
     information: Float[Array, "n n"],
     linear: Float[Array, "n"],
     start: Bool[Array, "n"],
+    inverse: Float[Array, "n n"],
     price: Float[Array, ""],
     *,
     max_changes: int = 100,
@@ -44,26 +46,75 @@ def best_subset(
         information: I, positive semidefinite.
         linear: b.
         start: Support to start from.
+        inverse: Of the information on it, by `inverse_on`.
         price: Price of each term.
         max_changes: Most changes to make.
 
     Examples:
         >>> import jax.numpy as jnp
-        >>> found = best_subset(jnp.eye(3), jnp.array([3.0, 0.5, -2.0]),
-        ...                     jnp.array([False, True, False]), jnp.array(1.0))
+        >>> I, start = jnp.eye(3), jnp.array([False, True, False])
+        >>> found = best_subset(I, jnp.array([3.0, 0.5, -2.0]), start,
+        ...                     inverse_on(I, start), jnp.array(1.0))
         >>> found.support.tolist(), found.coefficients.tolist()
         ([True, False, True], [3.0, 0.0, -2.0])
     """
     check_at_least("max_changes", max_changes, 0, "100 is plenty.")
-    n, dtype = len(linear), information.dtype
+    unit = _units(information)
+    table = _enter(_table(information, linear), start, inverse * unit[:, None] * unit)
+    return _search(table, start, price, unit, max_changes)[1]
+
+
+def price_path(
+    information: Float[Array, "n n"],
+    linear: Float[Array, "n"],
+    prices: Float[Array, "L"],
+) -> Float[Array, "L n"]:
+    """Coefficients of the best subsets at falling prices, each from the one before."""
+    unit, table = _units(information), _table(information, linear)
+
+    def cheaper(carry: tuple[Array, Array], price: Array):
+        table, found = _search(*carry, price, unit, 100)
+        return (table, found.support), found.coefficients
+
+    empty = jnp.zeros(len(linear), bool)
+    return jax.lax.scan(cheaper, (table, empty), prices)[1]
+
+
+def inverse_on(
+    information: Float[Array, "n n"], support: Bool[Array, "n"]
+) -> Float[Array, "n n"]:
+    """Inverse of the block of a matrix on a support, zeros elsewhere."""
+    unit = _units(information)
+    used = support[:, None] & support
+    ridge = 100 * jnp.finfo(information.dtype).eps
+    block = jnp.where(used, information / unit[:, None] / unit, 0)
+    block += jnp.diag(jnp.where(support, ridge, 1).astype(block.dtype))
+    whiten = inverse_root(block)
+    return jnp.where(used, whiten.T @ whiten, 0) / unit[:, None] / unit
+
+
+def _units(information: Array) -> Array:
+    """Units in which all terms have the same information."""
+    diagonal = jnp.diag(information)
+    return jnp.sqrt(jnp.where(diagonal > 0, diagonal, 1))
+
+
+def _table(information: Array, linear: Array) -> Array:
+    """The tableau of the empty support."""
+    unit, n = _units(information), len(linear)
+    table = jnp.zeros((n + 1, n + 1), information.dtype)
+    table = table.at[:n, :n].set(information / unit[:, None] / unit)
+    return table.at[:n, n].set(linear / unit).at[n, :n].set(linear / unit)
+
+
+def _search(
+    table: Array, support: Array, price: Array, unit: Array, max_changes: int
+) -> tuple[Array, Subset]:
+    """Make the cheapest change until none pays."""
+    n = len(support)
     # What is left of a term's information, relative to what it had, when others explain
     # it: below this, it is one of them again.
-    least = float(100 * jnp.finfo(dtype).eps)
-    unit = jnp.sqrt(jnp.diag(information))
-    unit = jnp.where(unit > 0, unit, jnp.inf)
-    table = jnp.zeros((n + 1, n + 1), dtype)
-    table = table.at[:n, :n].set(information / unit[:, None] / unit)
-    table = table.at[:n, n].set(linear / unit).at[n, :n].set(linear / unit)
+    least = float(100 * jnp.finfo(table.dtype).eps)
 
     def change(carry):
         table, support, changes = carry
@@ -85,11 +136,11 @@ def best_subset(
         return (cost < -1e-3) & (changes < max_changes)
 
     table, support, _ = jax.lax.while_loop(
-        pays, change, (_enter(table, start), start, jnp.zeros((), int))
+        pays, change, (table, support, jnp.zeros((), int))
     )
     coefficients = jnp.where(support, table[:n, n] / unit, 0)
     margin = _cheapest(table, support, price, least).cost
-    return Subset(support, coefficients, margin)
+    return table, Subset(support, coefficients, margin)
 
 
 class _Change(NamedTuple):
@@ -128,31 +179,17 @@ def _cheapest(table: Array, support: Array, price: Array, least: float) -> _Chan
     )
 
 
-def _enter(table: Array, support: Array) -> Array:
+def _enter(table: Array, support: Array, inverse: Array) -> Array:
     """Put all of a support in at once: as by toggles one by one, in matrix products."""
     inside = jnp.append(support, False)
-    both = inside[:, None] & inside
-    inverse = _inverse_on(table, inside)
+    inverse = jnp.pad(inverse, ((0, 1), (0, 1)))
     entered = inverse @ table
     rest = table - table @ entered
     return jnp.where(
-        both,
+        inside[:, None] & inside,
         -inverse,
         jnp.where(inside[:, None], entered, jnp.where(inside, entered.T, rest)),
     )
-
-
-def _inverse_on(matrix: Array, support: Array) -> Array:
-    """Inverse of a block of a matrix of unit diagonal, zeros elsewhere."""
-    ridge = 100 * jnp.finfo(matrix.dtype).eps
-    used = support[:, None] & support
-    block = jnp.where(used, matrix, 0)
-    block += jnp.diag(jnp.where(support, ridge, 1).astype(matrix.dtype))
-    factor = jax.scipy.linalg.cho_factor(block, lower=True)
-    inverse = jax.scipy.linalg.cho_solve(
-        factor, jnp.eye(len(support), dtype=matrix.dtype)
-    )
-    return jnp.where(used, inverse, 0)
 
 
 def _toggle(table: Array, j: Array, *, inside: Array) -> Array:
@@ -162,18 +199,3 @@ def _toggle(table: Array, j: Array, *, inside: Array) -> Array:
     swept = table - jnp.outer(row, row) / pivot
     line = jnp.where(inside, -row, row) / pivot
     return swept.at[j].set(line).at[:, j].set(line).at[j, j].set(-1 / pivot)
-
-
-def solve_on(
-    information: Float[Array, "n n"],
-    linear: Float[Array, "n"],
-    support: Bool[Array, "n"],
-) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
-    """The minimiser on a support, and the square roots of the diagonal of its inverse.
-
-    Both are zero off the support.
-    """
-    unit = jnp.sqrt(jnp.diag(information))
-    unit = jnp.where(support & (unit > 0), unit, 1)
-    inverse = _inverse_on(information / unit[:, None] / unit, support)
-    return inverse @ (linear / unit) / unit, jnp.sqrt(jnp.diag(inverse)) / unit

@@ -1,0 +1,30 @@
+"""Factors of small covariances, one after the other.
+
+Under vmap, two LAPACK calls that do not depend on each other can run at the same time
+on the thread pool of XLA's CPU runtime and wait for each other for ever (seen with
+jaxlib 0.10 on two cores). So each step of a loop here factors one matrix once and goes
+on with products, and what needs another factor depends on the first.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def root(P: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Cholesky factor of a covariance that rounding may have made semidefinite."""
+    jitter = 10 * jnp.finfo(P.dtype).eps * jnp.trace(P)
+    return jnp.linalg.cholesky(P + jitter * jnp.eye(len(P), dtype=P.dtype))
+
+
+def inverse_root(S: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """L^-1 of S = L L': S^-1 is its transpose times itself."""
+    L = jnp.linalg.cholesky(symmetric(S))
+    return jax.scipy.linalg.solve_triangular(
+        L, jnp.eye(len(S), dtype=S.dtype), lower=True
+    )
+
+
+def symmetric(P: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """P without the asymmetry of rounding."""
+    return (P + P.T) / 2
