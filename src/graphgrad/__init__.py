@@ -23,6 +23,9 @@ from .penalties import L1 as L1
 from .penalties import GroupByEdge as GroupByEdge
 from .penalties import Nuclear as Nuclear
 from .penalties import Unpenalised as Unpenalised
+from .selection import choose_degree as choose_degree
+from .selection import choose_weight as choose_weight
+from .selection import fit_path as fit_path
 from .selection import tune_on_twin as tune_on_twin
 from .solution import Outcome as Outcome
 from .solution import PaperSolution as PaperSolution

@@ -133,7 +133,8 @@ def adaptive(
     settings = settings or AdaptiveSteps()
     engine, reason = choose_engine(engine, model)
     ys = checked_series(ys, model, least=3)
-    options = {"engine": engine, "learn": tuple(learn), "settings": settings}
+    learn = tuple(learn)
+    options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
     plan, annealing = _begin(ys, model, jnp.asarray(weight, ys.dtype), form, learn)
     # One call for each stage, unless somebody watches.
     slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
@@ -141,14 +142,23 @@ def adaptive(
         annealing = _anneal(key, annealing, plan, np.int32(until), **options)
         if callback is not None:
             callback(_progress("anneal", annealing.step, settings.anneal, annealing))
-    refinement = _begin_refinement(annealing, plan, learn)
-    for until in range(slice_, settings.sweeps + slice_, slice_):
-        refinement = _refine(key, refinement, plan, np.int32(until), **options)
-        if callback is not None:
-            best = refinement.best
-            callback(_progress("refine", refinement.sweeps, settings.sweeps, best))
-            if bool(np.all(refinement.done)):
-                break
+    refinement = _begin_refinement(annealing.unknowns, annealing.path, plan)
+    # Terms are first exchanged with the state noise free, above what is known of it:
+    # a wrong model with little noise loses the data, and cannot be improved.
+    stages = [learn]
+    if "state_noise" not in learn:
+        stages = [(*learn, "state_noise"), learn]
+    for stage in stages:
+        options["learn"] = stage
+        if stage != stages[0]:
+            refinement = _with_known_noise(refinement, plan)
+        for until in range(slice_, settings.sweeps + slice_, slice_):
+            refinement = _refine(key, refinement, plan, np.int32(until), **options)
+            if callback is not None:
+                best = refinement.best
+                callback(_progress("refine", refinement.sweeps, settings.sweeps, best))
+                if bool(np.all(refinement.done)):
+                    break
     refinement = _cross(key, refinement, plan, **options)
     return _finish(key, refinement, plan, reason=reason, **options)
 
@@ -195,15 +205,16 @@ def _anneal(key, starts, plan, until, *, engine, learn, settings) -> Annealing:
 
 
 @compiled
-def _begin_refinement(starts: Annealing, plan: Plan, learn) -> Refinement:
-    def one(start: Annealing) -> Refinement:
-        unknowns = start.unknowns
-        if "state_noise" not in learn:
-            known = given(plan.model).state_noise
-            unknowns = unknowns._replace(state_noise=known)
-        return begin_refinement(unknowns, start.path, plan)
+def _begin_refinement(unknowns: Unknowns, paths: Array, plan: Plan) -> Refinement:
+    return jax.vmap(lambda u, path: begin_refinement(u, path, plan))(unknowns, paths)
 
-    return jax.vmap(one)(starts)
+
+def _with_known_noise(starts: Refinement, plan: Plan) -> Refinement:
+    """Begin again from the best of each start, with the state noise that is known."""
+    unknowns, noise = starts.best.unknowns, given(plan.model).state_noise
+    noise = jnp.broadcast_to(noise, unknowns.state_noise.shape)
+    unknowns = unknowns._replace(state_noise=noise)
+    return _begin_refinement(unknowns, starts.best.path, plan)
 
 
 @compiled

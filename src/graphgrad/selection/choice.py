@@ -1,0 +1,165 @@
+"""Other ways to choose: a path of whole fits, held-out data, the degree.
+
+The adaptive solver selects terms by itself; these compare whole fits. The synthetic
+twin of the paper works with it, too: give `tune_on_twin` the fit
+`lambda *a: adaptive(*a[:3], weight=a[3]).coefficients`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..checks import check_choice
+from ..compiling import compiled
+from ..engines import choose_engine
+from ..model import StateSpaceModel, checked_series
+from ..solution import Solution
+from ..solvers.adaptive import adaptive
+from ..solvers.unknowns import Unknowns, build
+
+CRITERIA = ("ebic", "held-out")
+
+
+class Choice(NamedTuple):
+    """What was compared, and the best of it.
+
+    Attributes:
+        best: Number of the best.
+        values: Weights or degrees that were tried.
+        scores: Their scores; lower is better.
+        solution: The best fit, on the whole series.
+    """
+
+    best: int
+    values: tuple[float, ...]
+    scores: Float[np.ndarray, "tried"]
+    solution: Solution
+
+
+def fit_path(
+    key: PRNGKeyArray,
+    ys: Any,
+    model: StateSpaceModel,
+    weights: Iterable[float],
+    **options: Any,
+) -> Solution:
+    """Whole fits at several weights in one call, on the same draws.
+
+    Args:
+        key: Random key, the same for all.
+        ys: Observations.
+        model: As for `adaptive`.
+        weights: How dear terms are, relative to the criterion.
+        **options: Further ones of `adaptive`.
+
+    Returns:
+        A solution whose arrays have one more axis in front.
+    """
+    ys = checked_series(ys, model, least=3)
+
+    def fit(weight: Array) -> Solution:
+        return adaptive(key, ys, model, weight=weight, **options)
+
+    many = compiled(eqx.filter_vmap(fit))
+    return many(jnp.asarray(list(weights), model.initial_mean.dtype))
+
+
+def choose_weight(
+    key: PRNGKeyArray,
+    ys: Any,
+    model: StateSpaceModel,
+    *,
+    weights: Iterable[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
+    by: str = "held-out",
+    share: float = 0.8,
+    learn: tuple[str, ...] = (),
+    engine: Any = "auto",
+    **options: Any,
+) -> Choice:
+    """The weight whose fit does best.
+
+    Args:
+        key: Random key.
+        ys: Observations.
+        model: As for `adaptive`.
+        weights: Weights to try.
+        by: `"ebic"`, or `"held-out"` for the log-likelihood of one-step predictions of
+            the end of the series by fits to its beginning.
+        share: Share of the series that is its beginning.
+        learn: As for `adaptive`.
+        engine: As for `adaptive`.
+        **options: Further ones of `adaptive`.
+    """
+    check_choice("by", by, CRITERIA)
+    weights = tuple(float(weight) for weight in weights)
+    ys = checked_series(ys, model, least=3)
+    options = {"learn": learn, "engine": engine, **options}
+    if by == "ebic":
+        fits = fit_path(key, ys, model, weights, **options)
+        # All by the criterion as it is, whatever price each was searched at.
+        terms = jnp.sum(fits.coefficients != fits.base, axis=(1, 2))
+        price = np.log(ys.size) + 2 * np.log(fits.base[0].size)
+        scores = np.asarray(-2 * fits.log_likelihood + price * terms)
+        best = int(np.argmin(scores))
+        chosen = jax.tree.map(lambda leaf: leaf[best], fits)
+        return Choice(best, weights, scores, chosen)
+    first = round(share * len(ys))
+    if not 3 <= first < len(ys):
+        raise ValueError(
+            f"`share` must leave rows on both sides, got {share} of {len(ys)} rows. "
+            "Give a share such as 0.8."
+        )
+    fits = fit_path(key, ys[:first], model, weights, **options)
+    inferring, _ = choose_engine(engine, model)
+
+    def held_out(fit: Solution) -> Array:
+        fitted = build(model, _unknowns(fit), learn)
+        whole = inferring.sweep(key, fitted, jnp.asarray(ys)).log_likelihood
+        return inferring.sweep(key, fitted, jnp.asarray(ys[:first])).log_likelihood - (
+            whole
+        )
+
+    scores = np.asarray(compiled(eqx.filter_vmap(held_out))(fits))
+    best = int(np.nanargmin(scores))
+    chosen = adaptive(key, ys, model, weight=weights[best], **options)
+    return Choice(best, weights, scores, chosen)
+
+
+def choose_degree(
+    key: PRNGKeyArray,
+    ys: Any,
+    model_of: Callable[[int], StateSpaceModel],
+    *,
+    degrees: Iterable[int] = (1, 2, 3),
+    **options: Any,
+) -> Choice:
+    """The degree whose fit has the lowest extended BIC.
+
+    Args:
+        key: Random key.
+        ys: Observations.
+        model_of: From a degree to the model; for instance
+            `lambda d: state_space_model(Polynomial(3, d), ...)`.
+        degrees: Degrees to try.
+        **options: Of `adaptive`.
+    """
+    degrees = tuple(degrees)
+    fits = [adaptive(key, ys, model_of(degree), **options) for degree in degrees]
+    scores = np.asarray([float(fit.criterion) for fit in fits])
+    best = int(np.argmin(scores))
+    return Choice(best, tuple(map(float, degrees)), scores, fits[best])
+
+
+def _unknowns(fit: Solution) -> Unknowns:
+    return Unknowns(
+        fit.coefficients,
+        fit.state_noise,
+        fit.observation_noise,
+        fit.initial_mean,
+        fit.initial_noise,
+    )

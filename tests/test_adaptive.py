@@ -1,0 +1,376 @@
+"""The adaptive solver as a whole: what it finds, and what it says about it.
+
+Nearly all of the time is compilation, so the tests share a few fits.
+"""
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import graphgrad as gg
+from graphgrad.demo import damped_oscillator
+from graphgrad.engines.information import information
+from graphgrad.model import GaussianNoise
+
+KEY = jax.random.key(1)
+SYSTEM = gg.systems.lorenz63(dt=0.02)
+TRUTH = SYSTEM.coefficients()
+LEAVES = ("coefficients", "standard_errors", "log_likelihood", "states", "path")
+
+
+def lorenz(steps=100, seed=0):
+    return SYSTEM.simulate(jax.random.key(seed), steps=steps)
+
+
+def jit(function):
+    """Compiled for quick compilation, and without threads that might hang."""
+    options = {"xla_backend_optimization_level": 0, "xla_cpu_multi_thread_eigen": False}
+    return jax.jit(function, compiler_options=options)
+
+
+def fit(ys, model, **options):
+    return jit(lambda ys, model: gg.adaptive(KEY, ys, model, **options))(ys, model)
+
+
+def right(solution):
+    return (solution.support() == (TRUTH != 0)).all()
+
+
+def selected(solution):
+    return np.asarray(solution.coefficients != solution.base)
+
+
+def assert_same(one, other):
+    for name in LEAVES:
+        assert (getattr(one, name) == getattr(other, name)).all(), name
+
+
+@pytest.fixture(scope="module")
+def double():
+    """The fit of Lorenz 63 in double precision."""
+    with jax.enable_x64(True):
+        yield fit(lorenz().observations, SYSTEM.model())
+
+
+@pytest.fixture(scope="module")
+def single():
+    """The same in the precision that JAX has by default, as people call it."""
+    return gg.adaptive(KEY, lorenz().observations, SYSTEM.model())
+
+
+# Of one fit.
+
+
+@pytest.mark.slow
+def test_lorenz_is_found(double):
+    assert right(double)
+    assert double.outcome is gg.Outcome.converged
+    assert double.advice == gg.Outcome.converged.advice
+    assert double.engine.startswith("gaussian: ")
+    assert double.coefficients.dtype == jnp.float64
+    assert (double.coefficients[~double.support()] == 0).all()
+    assert double.margin > 2
+    # Given noises are left as they are.
+    np.testing.assert_allclose(double.state_noise, SYSTEM.state_noise)
+    np.testing.assert_allclose(double.observation_noise, SYSTEM.observation_noise)
+
+
+@pytest.mark.slow
+def test_coefficients_are_within_their_errors(double):
+    errors = np.asarray(double.standard_errors)
+    support = double.support()
+    assert (errors[support] > 0).all()
+    assert (errors[~support] == 0).all()
+    z = (np.asarray(double.coefficients) - TRUTH)[support] / errors[support]
+    assert (np.abs(z) < 4).all()
+    # Neither are the errors so large that this says nothing.
+    assert (errors[support] < 0.5 * np.abs(TRUTH[support])).all()
+
+
+@pytest.mark.slow
+def test_smoothed_states_are_closer_than_the_data(double):
+    data = lorenz()
+    states = np.asarray(data.states)
+    smoothed = np.asarray(double.states)
+    assert smoothed.shape == states.shape
+
+    def miss(guess):
+        return np.mean((guess - states[1:]) ** 2)
+
+    assert miss(smoothed[1:]) < miss(np.asarray(double.filtered))
+    assert miss(smoothed[1:]) < 0.5 * miss(np.asarray(data.observations))
+    # The covariances know how close: squared errors in their unit are about one.
+    gaps = smoothed - states
+    weigh = np.linalg.inv(np.asarray(double.state_covariances))
+    assert 0.4 < np.mean(np.einsum("ti,tij,tj->t", gaps, weigh, gaps)) / 3 < 2
+
+
+@pytest.mark.slow
+def test_path_shows_how_terms_enter(double):
+    counts = np.count_nonzero(double.path, axis=(1, 2))
+    assert (np.diff(double.prices) < 0).all()
+    assert counts[0] < counts[-1]
+    # At the price of the criterion, the path has the solution on it.
+    at = np.isclose(double.prices, np.log(300) + 2 * np.log(30))
+    assert at.sum() == 1
+    found = double.path[int(np.argmax(at))]
+    np.testing.assert_allclose(found, double.coefficients, rtol=1e-2)
+
+
+@pytest.mark.slow
+def test_criterion_is_the_extended_bic(double):
+    price = np.log(300) + 2 * np.log(30)
+    expected = -2 * double.log_likelihood + price * double.support().sum()
+    np.testing.assert_allclose(double.criterion, expected)
+    assert double.criterion == double.start_criteria.min()
+    with jax.enable_x64(True):
+        model = SYSTEM.model().with_coefficients(double.coefficients)
+        sweep = jit(gg.GaussianSmoother().sweep)
+        again = sweep(KEY, model, lorenz().observations, double.states)
+    np.testing.assert_allclose(again.log_likelihood, double.log_likelihood, atol=0.01)
+
+
+@pytest.mark.slow
+def test_solution_is_at_the_top_of_the_likelihood(double, x64):
+    """The rise that Newton's step on the support promises is tiny."""
+    ys, model = lorenz().observations, SYSTEM.model()
+    engine = gg.GaussianSmoother(iterations=3)
+
+    @jit
+    def slope(C):
+        def value(C):
+            return engine.sweep(KEY, model.with_coefficients(C), ys).log_likelihood
+
+        return jax.grad(value)(C)
+
+    C = double.coefficients
+    active = jnp.asarray(np.tile(np.arange(C.shape[1]), (3, 1)))
+    known = information(model.with_coefficients(C), ys, double.states, active)
+    used = double.support().ravel()
+    weigh = np.linalg.inv(np.asarray(known.coefficients)[np.ix_(used, used)])
+
+    def promise(C):
+        gradient = np.asarray(slope(C)).ravel()[used]
+        return gradient @ weigh @ gradient
+
+    assert promise(C) < 0.1
+    # It is not so everywhere, not even at the truth.
+    assert promise(jnp.asarray(TRUTH)) > 1
+    np.testing.assert_allclose(
+        np.asarray(double.standard_errors).ravel()[used],
+        np.sqrt(np.diag(weigh)),
+        rtol=1e-6,
+    )
+
+
+# Precision, keys, callbacks.
+
+
+@pytest.mark.slow
+def test_single_precision_finds_the_same(single, double):
+    assert single.coefficients.dtype == jnp.float32
+    assert single.outcome is gg.Outcome.converged
+    assert (single.support() == double.support()).all()
+    away = np.asarray(single.coefficients) - np.asarray(double.coefficients)
+    errors = np.asarray(double.standard_errors)
+    assert (np.abs(away) <= 0.5 * errors).all()
+
+
+@pytest.mark.slow
+def test_keys_and_callbacks_do_not_matter(single):
+    """Same key, another key (the engine draws nothing), somebody watching."""
+    ys, model = lorenz().observations, SYSTEM.model()
+    assert_same(single, gg.adaptive(KEY, ys, model))
+    assert_same(single, gg.adaptive(jax.random.key(99), ys, model))
+    told = []
+    assert_same(single, gg.adaptive(KEY, ys, model, callback=told.append))
+    stages = [progress.stage for progress in told]
+    assert set(stages) == {"anneal", "refine"}
+    assert stages == sorted(stages)
+    for progress in told:
+        assert 0 < progress.sweeps <= progress.most
+    assert told[0].sweeps == 10
+    assert told[-1].n_nonzero == single.support().sum()
+    np.testing.assert_allclose(told[-1].log_likelihood, single.log_likelihood)
+
+
+@pytest.mark.slow
+def test_observations_may_be_of_any_kind(single):
+    ys = np.asarray(lorenz().observations).tolist()
+    assert_same(single, gg.adaptive(KEY, ys, SYSTEM.model()))
+
+
+@pytest.mark.slow
+def test_dearer_terms_are_fewer(single):
+    ys, model = lorenz().observations, SYSTEM.model()
+    counts = []
+    for weight in (0.3, 1.0, 3.0, 30.0):
+        solution = gg.adaptive(KEY, ys, model, weight=weight)
+        counts.append(int(solution.support().sum()))
+        assert solution.prices[0] == pytest.approx(weight * single.prices[0], rel=1e-5)
+    assert counts == sorted(counts, reverse=True)
+    assert counts[1] == single.support().sum()
+    none = gg.adaptive(KEY, ys, model, weight=1e6)
+    assert none.outcome is gg.Outcome.nothing_left
+    assert not none.support().any()
+    assert "Lower the penalty" in none.advice
+
+
+@pytest.mark.slow
+def test_rates_are_departures_from_the_identity(single):
+    ys, model = lorenz().observations, SYSTEM.model()
+    solution = gg.adaptive(KEY, ys, model, form="rate")
+    identity = np.zeros_like(TRUTH)
+    identity[:, 1:4] = np.eye(3)
+    assert (solution.base == identity).all()
+    C, errors = np.asarray(solution.coefficients), np.asarray(solution.standard_errors)
+    assert (C[~selected(solution)] == identity[~selected(solution)]).all()
+    assert ((errors > 0) == selected(solution)).all()
+    # No worse than the truth by its own criterion, for which -0.02 x2 is too small to
+    # be seen; what is large must be there.
+    large = np.abs(TRUTH - identity) > 0.03
+    assert (selected(solution) >= large).all()
+    assert (selected(solution) <= (identity != TRUTH)).all()
+    assert not single.base.any()
+
+
+@pytest.mark.slow
+def test_cut_short_it_says_so():
+    """One sweep cannot both climb and see that no change pays."""
+    ys, model = lorenz().observations, SYSTEM.model()
+    short = gg.AdaptiveSteps(2, ramp=1, sweeps=1)
+    solution = fit(ys, model, settings=short)
+    assert solution.outcome in (
+        gg.Outcome.out_of_sweeps,
+        gg.Outcome.degenerate_likelihood,
+    )
+    assert (solution.sweeps <= 1).all()
+
+
+# Noises.
+
+
+@pytest.mark.slow
+def test_state_noise_is_learnt(x64):
+    ys, model = lorenz().observations, SYSTEM.model()
+    large = GaussianNoise.of(jnp.asarray(9 * SYSTEM.state_noise))
+    wrong = eqx.tree_at(lambda m: m.transition.noise, model, large)
+    solution = fit(ys, wrong, learn=("state_noise",))
+    assert right(solution)
+    ratio = np.asarray(solution.state_noise) / SYSTEM.state_noise
+    assert (ratio < 3).all()
+    assert (ratio > 1 / 3).all()
+    np.testing.assert_allclose(solution.observation_noise, SYSTEM.observation_noise)
+    np.testing.assert_allclose(solution.initial_mean, model.initial_mean)
+
+
+@pytest.mark.slow
+def test_all_noises_are_learnt(x64):
+    data = lorenz(200)
+    learn = ("state_noise", "observation_noise", "initial")
+    solution = fit(data.observations, SYSTEM.model(), learn=learn)
+    assert right(solution)
+    assert solution.outcome is gg.Outcome.converged
+    ratio = np.asarray(solution.observation_noise) / SYSTEM.observation_noise
+    assert (np.abs(ratio - 1) < 0.4).all()
+    assert (solution.state_noise > 0).all()
+    away = np.asarray(solution.initial_mean - data.states[0])
+    assert (np.abs(away) < 4 * np.sqrt(solution.initial_noise)).all()
+
+
+# Transformations and engines, of a linear model.
+
+
+@functools.cache
+def oscillator_data(steps):
+    """Two series of the oscillator."""
+    model = damped_oscillator()
+
+    def one(key):
+        return gg.simulate(key, model, steps=steps).observations
+
+    return model, jax.vmap(one)(jax.random.split(jax.random.key(5)))
+
+
+@pytest.mark.slow
+def test_jit_and_vmap_give_what_single_calls_give():
+    model, ys = oscillator_data(60)
+    together = jit(jax.vmap(lambda ys: gg.adaptive(KEY, ys, model)))(ys)
+    assert together.coefficients.shape == (2, 2, 3)
+    for i in range(2):
+        alone = gg.adaptive(KEY, ys[i], model)
+        assert int(together.code[i]) == alone.outcome
+        for name in LEAVES:
+            np.testing.assert_allclose(
+                getattr(together, name)[i],
+                getattr(alone, name),
+                rtol=1e-3,
+                atol=1e-3,
+                err_msg=name,
+            )
+
+
+@pytest.mark.slow
+def test_particles_find_what_gaussians_do():
+    model, (ys, _) = oscillator_data(60)
+    engine = gg.ParticleSmoother(200, smoothing="backward")
+    gaussian = gg.adaptive(KEY, ys, model)
+    particle = fit(ys, model, engine=engine)
+    assert particle.engine == "ParticleSmoother: as asked for"
+    assert (gaussian.support() == (model.coefficients != 0)).all()
+    assert (particle.support() == gaussian.support()).all()
+    used = gaussian.support()
+    away = np.abs(particle.coefficients - gaussian.coefficients)[used]
+    assert (away < 2 * gaussian.standard_errors[used]).all()
+    assert abs(particle.log_likelihood - gaussian.log_likelihood) < 2
+
+
+# At the door.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"learn": ("coefficients",)},
+            "`learn` must be one of 'state_noise', 'observation_noise', 'initial', "
+            "got 'coefficients'",
+        ),
+        ({"form": "ode"}, "`form` must be one of 'map', 'rate', got 'ode'"),
+        ({"engine": "kalman"}, "`engine` must be one of 'auto', .* got 'kalman'"),
+        ({"weight": -1.0}, "`weight` must be a positive finite number, got -1.0. 1 is"),
+        ({"weight": np.nan}, "`weight` must be a positive finite number, got nan"),
+        ({"ys": np.zeros((2, 3))}, "`ys` must have at least 3 rows, got 2"),
+        ({"ys": np.zeros((9, 2))}, r"`ys` must have shape \(9, 3\), got \(9, 2\)"),
+        ({"ys": np.full((9, 3), np.nan)}, r"`ys` must be finite, got nan at index"),
+    ],
+)
+def test_bad_arguments_are_refused(options, message):
+    ys = options.pop("ys", np.zeros((9, 3)))
+    with pytest.raises(ValueError, match=message):
+        gg.adaptive(KEY, ys, SYSTEM.model(), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"anneal": 0}, "`anneal` must be a whole number of at least 1, got 0"),
+        ({"ramp": 0}, "`ramp` must be a whole number of at least 1, got 0"),
+        ({"sweeps": 1.5}, "`sweeps` must be a whole number of at least 1, got 1.5"),
+        ({"climb": 3}, "`climb` must be a whole number of at least 4, got 3"),
+    ],
+)
+def test_bad_settings_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        gg.AdaptiveSteps(**options)
+
+
+def test_rates_need_the_states_among_the_terms():
+    library = gg.UserTerms(2, {"x1^2": ([0], jnp.square), "x2": ([1], lambda x: x)})
+    model = gg.state_space_model(library, state_noise=1.0, observation_noise=1.0)
+    with pytest.raises(ValueError, match="`form` must be 'map' for a library without"):
+        gg.adaptive(KEY, np.zeros((9, 2)), model, form="rate")
