@@ -17,8 +17,78 @@ STATES = ("position", "speed")
 COLOURS = ("#1b6ca8", "#c8553d")
 
 
-def main() -> None:
-    """One picture: noisy data, how the coefficients moved, the graph found."""
+def lorenz() -> None:
+    """Noisy data and smoothed states, terms by price, the graph found."""
+    system = gg.systems.lorenz63(dt=0.02)
+    with jax.enable_x64(True):
+        simulation = system.simulate(jax.random.key(0), steps=100)
+        ys, model = simulation.observations, system.model()
+        found = gg.adaptive(jax.random.key(1), ys, model, learn=("state_noise",))
+    figure, (left, middle, right) = plt.subplots(
+        1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=(1.3, 1.1, 1)
+    )
+    steps = np.arange(len(ys) + 1)
+    colours = (*COLOURS, "#6a994e")
+    spread = np.sqrt(np.diagonal(found.state_covariances, axis1=1, axis2=2))
+    for i, (state, colour) in enumerate(zip(system.states, colours, strict=True)):
+        left.plot(steps[1:], ys[:, i], ".", color=colour, alpha=0.5)
+        mean = np.asarray(found.states[:, i])
+        left.plot(steps, mean, color=colour, label=state)
+        left.fill_between(
+            steps,
+            mean - 1.64 * spread[:, i],
+            mean + 1.64 * spread[:, i],
+            color=colour,
+            alpha=0.25,
+            lw=0,
+        )
+    left.set(title="noisy data in, smoothed states out", xlabel="step")
+    left.legend(frameon=False, ncols=3)
+
+    names, true = model.library.names(system.states), system.coefficients()
+    prices = np.asarray(found.prices)
+    sizes = np.asarray(found.path) / np.where(true == 0, 1, true)
+    for i, j in np.ndindex(*true.shape):
+        if true[i, j]:
+            middle.semilogx(
+                prices,
+                sizes[:, i, j],
+                color=colours[i],
+                label=f"{names[j]} on x{i + 1}",
+            )
+    extra = (np.asarray(found.path) != 0)[:, true == 0].sum(axis=1)
+    middle.step(prices, extra / 10, color="0.6", label="terms too many, in tens")
+    price = np.log(ys.size) + 2 * np.log(true.size)
+    middle.axvline(price, color="black", lw=0.8, ls=":")
+    middle.invert_xaxis()
+    middle.set(
+        title="coefficients over their true values as\nterms get cheaper (dotted: ours)",
+        xlabel="price of a term",
+    )
+    middle.legend(frameon=False, fontsize=7)
+
+    graph = to_networkx(found.coefficients, model.library, system.states)
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    places = {"x1": (0.0, 0.0), "x2": (1.0, 0.0), "x3": (0.5, 0.8)}
+    nx.draw_networkx(
+        graph,
+        places,
+        ax=right,
+        node_color=colours,
+        node_size=1200,
+        font_color="white",
+        connectionstyle="arc3,rad=0.15",
+        arrowsize=16,
+    )
+    right.set(title="who acts on whom", xlim=(-0.5, 1.5), ylim=(-0.75, 1.1))
+    lines = gg.equations(found.coefficients, model.library, system.states)
+    right.text(0.5, -0.7, "\n".join(lines), ha="center", fontsize=8, family="monospace")
+    right.axis("off")
+    figure.savefig(HERE / "lorenz.png", dpi=110)
+
+
+def oscillator() -> None:
+    """Noisy data, how the paper's algorithm moved the coefficients, the graph."""
     truth = damped_oscillator()
     ys = gg.simulate(jax.random.key(0), truth, steps=50).observations
     batches = []
@@ -97,4 +167,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    lorenz()
+    oscillator()

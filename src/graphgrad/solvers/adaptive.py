@@ -34,7 +34,7 @@ from .refine import (
 )
 from .statistics import scatter
 from .subset import best_subset, inverse_on, price_path
-from .unknowns import LEARNABLE, Unknowns, build, given
+from .unknowns import LEARNABLE, Unknowns, build, given, independent_noise
 
 FORMS = ("map", "rate")
 GAMMAS = (0.5, 2.0, 8.0, 16.0)
@@ -138,29 +138,38 @@ def adaptive(
     plan, annealing = _begin(ys, model, jnp.asarray(weight, ys.dtype), form, learn)
     # One call for each stage, unless somebody watches.
     slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
+
+    def climb(starts: Refinement, plan: Plan, learn: tuple[str, ...]) -> Refinement:
+        for until in range(slice_, settings.sweeps + slice_, slice_):
+            starts = _refine(
+                key, starts, plan, np.int32(until), **{**options, "learn": learn}
+            )
+            if callback is not None:
+                callback(
+                    _progress("refine", starts.sweeps, settings.sweeps, starts.best)
+                )
+                if bool(np.all(starts.done)):
+                    break
+        return starts
+
     for until in range(slice_, settings.anneal + slice_, slice_):
         annealing = _anneal(key, annealing, plan, np.int32(until), **options)
         if callback is not None:
             callback(_progress("anneal", annealing.step, settings.anneal, annealing))
     refinement = _begin_refinement(annealing.unknowns, annealing.path, plan)
     # Terms are first exchanged with the state noise free, above what is known of it:
-    # a wrong model with little noise loses the data, and cannot be improved.
-    stages = [learn]
+    # a wrong model with little noise loses the data, and cannot be improved. With it
+    # known and independent the same program holds it fixed.
+    free = tuple(dict.fromkeys((*learn, "state_noise")))
+    refinement = climb(refinement, plan, free)
     if "state_noise" not in learn:
-        stages = [(*learn, "state_noise"), learn]
-    for stage in stages:
-        options["learn"] = stage
-        if stage != stages[0]:
-            refinement = _with_known_noise(refinement, plan)
-        for until in range(slice_, settings.sweeps + slice_, slice_):
-            refinement = _refine(key, refinement, plan, np.int32(until), **options)
-            if callback is not None:
-                best = refinement.best
-                callback(_progress("refine", refinement.sweeps, settings.sweeps, best))
-                if bool(np.all(refinement.done)):
-                    break
-    refinement = _cross(key, refinement, plan, **options)
-    return _finish(key, refinement, plan, reason=reason, **options)
+        plan = plan._replace(free=jnp.array(False))
+        refinement = _with_known_noise(refinement, plan)
+        if independent_noise(model):
+            learn = free
+        refinement = climb(refinement, plan, learn)
+    crossing = climb(_crossed(refinement, plan), plan, learn)
+    return _finish(key, refinement, crossing, plan, reason=reason, **options)
 
 
 @compiled
@@ -180,7 +189,7 @@ def _begin(
     if (matrix := gaussian_parts(model, "adaptive solver's")[2].matrix) is not None:
         states = ys @ jnp.linalg.pinv(matrix).T
     path = jnp.concatenate([model.initial_mean[None], states])
-    plan = Plan(ys, model, base, floor, weight, path)
+    plan = Plan(ys, model, base, floor, weight, path, jnp.array(True))
     start = begin(plan)
     return plan, jax.tree.map(
         lambda leaf: jnp.broadcast_to(leaf, (len(GAMMAS), *leaf.shape)), start
@@ -235,17 +244,16 @@ def _refine(key, starts, plan, until, *, engine, learn, settings) -> Refinement:
 
 
 @compiled
-def _cross(key, starts, plan, *, engine, learn, settings) -> Refinement:
-    """One more start, of the best equations of all."""
-    start = jax.tree.map(lambda leaf: leaf[None], crossed(starts, plan))
-    options = {"engine": engine, "learn": learn, "settings": settings}
-    mixed = _refine(key, start, plan, np.int32(settings.sweeps), **options)
-    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), starts, mixed)
+def _crossed(starts: Refinement, plan: Plan) -> Refinement:
+    return crossed(starts, plan)
 
 
 @compiled
-def _finish(key, starts, plan, *, engine, learn, settings, reason) -> Solution:
+def _finish(
+    key, starts, crossing, plan, *, engine, learn, settings, reason
+) -> Solution:
     """A last look at the best start: path of prices, standard errors, outcome."""
+    starts = jax.tree.map(lambda *a: jnp.concatenate(a), starts, crossing)
     winner = jnp.argmin(starts.best.criterion)
     best, done = jax.tree.map(lambda leaf: leaf[winner], (starts.best, starts.done))
     C, price = best.unknowns.coefficients, term_price(plan)

@@ -73,6 +73,7 @@ class Plan(NamedTuple):
         floor: Lowest variances that the state noise may have.
         weight: How much dearer than by the criterion a term is.
         path: The data as a path x_0..x_T.
+        free: Whether the state noise is free, above the floor; else it is known.
     """
 
     ys: Float[Array, "T Ny"]
@@ -81,6 +82,7 @@ class Plan(NamedTuple):
     floor: Float[Array, "Nx"]
     weight: Float[Array, ""]
     path: Float[Array, "T_plus_1 Nx"]
+    free: Bool[Array, ""]
 
 
 def begin(plan: Plan) -> Annealing:

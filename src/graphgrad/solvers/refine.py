@@ -243,13 +243,13 @@ def _step(
         # overshoot.
         damped = known.noise + jnp.eye(m, dtype=slope.dtype)
         matrix = matrix.at[n:, n:].set(damped)
-    free = jnp.concatenate([support, _free(unknowns, learn)])
+    free = jnp.concatenate([support, _free(unknowns, learn, plan)])
     inverse = inverse_on(matrix, free)
     rise = inverse[:n, :n] @ gradient
     noise_move = jnp.clip(inverse[n:, n:] @ slope, -1, 1)
     decrement = gradient @ rise + slope @ noise_move
     value = sweep.log_likelihood
-    value += _noise_prior(unknowns, learn)
+    value += _noise_prior(unknowns, learn, plan)
     finite = (
         jnp.isfinite(value)
         & jnp.all(jnp.isfinite(rise))
@@ -349,20 +349,27 @@ def _costs(data: Completed, unknowns: Unknowns, plan: Plan) -> Float[Array, "Nx"
 
 
 def crossed(starts: Refinement, plan: Plan) -> Refinement:
-    """A new start: each equation from the start that explains it best.
+    """New starts: each equation from the start that explains it best.
 
     Equations are nearly independent given the path, so that several starts that each
-    have some of them wrong can have all of them right together.
+    have some of them wrong can have all of them right together. The first takes from
+    all; each other one leaves one out.
     """
-    winner = jnp.argmin(starts.best.criterion)
-    rows = jnp.argmin(starts.best.costs, axis=0)
-    every = jnp.arange(len(rows))
-    best: Candidate = jax.tree.map(lambda leaf: leaf[winner], starts.best)
-    unknowns = best.unknowns._replace(
-        coefficients=starts.best.unknowns.coefficients[rows, every],
-        state_noise=starts.best.unknowns.state_noise[rows, every],
-    )
-    return begin_refinement(unknowns, best.path, plan)
+    best = starts.best
+    number, states = best.costs.shape
+    winner, every = jnp.argmin(best.criterion), jnp.arange(states)
+
+    def mix(left_out: Array) -> Refinement:
+        allowed = (jnp.arange(number) != left_out) | (left_out == 0)
+        rows = jnp.argmin(jnp.where(allowed[:, None], best.costs, jnp.inf), axis=0)
+        unknowns = jax.tree.map(lambda leaf: leaf[winner], best.unknowns)
+        unknowns = unknowns._replace(
+            coefficients=best.unknowns.coefficients[rows, every],
+            state_noise=best.unknowns.state_noise[rows, every],
+        )
+        return begin_refinement(unknowns, best.path[winner], plan)
+
+    return jax.vmap(mix)(jnp.arange(number))
 
 
 def _noise_gradient(
@@ -382,16 +389,18 @@ def _noise_gradient(
     )
 
 
-def _noise_prior(unknowns: Unknowns, learn: tuple[str, ...]) -> Array:
+def _noise_prior(unknowns: Unknowns, learn: tuple[str, ...], plan: Plan) -> Array:
     noises = jnp.concatenate([unknowns.state_noise, unknowns.observation_noise])
-    learnt = jnp.where(_free(unknowns, learn), jnp.log(noises), 0)
+    learnt = jnp.where(_free(unknowns, learn, plan), jnp.log(noises), 0)
     return NOISE_PRIOR * jnp.sum(learnt)
 
 
-def _free(unknowns: Unknowns, learn: tuple[str, ...]) -> Bool[Array, "m"]:
+def _free(unknowns: Unknowns, learn: tuple[str, ...], plan: Plan) -> Bool[Array, "m"]:
+    """Which variances move."""
+    state = plan.free & ("state_noise" in learn)
     return jnp.concatenate(
         [
-            jnp.full(unknowns.state_noise.shape, "state_noise" in learn),
+            jnp.full(unknowns.state_noise.shape, state),
             jnp.full(unknowns.observation_noise.shape, "observation_noise" in learn),
         ]
     )

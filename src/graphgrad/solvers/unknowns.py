@@ -34,6 +34,11 @@ def given(model: StateSpaceModel) -> Unknowns:
     )
 
 
+def independent_noise(model: StateSpaceModel) -> bool:
+    """Whether the state noise of a model is given by variances alone."""
+    return gaussian_parts(model, "adaptive solver's")[1].diagonal
+
+
 def build(
     model: StateSpaceModel, unknowns: Unknowns, replace: tuple[str, ...]
 ) -> StateSpaceModel:

@@ -1,0 +1,219 @@
+"""More of what the adaptive solver does: `python benchmarks/adaptive_checks.py NAME`.
+
+`keys`: one series, 100 keys. `zoo`: every polynomial system against a lasso on the
+observations. `long`: error by length up to 10 000, and the smoothers there.
+`kuramoto`: filtered states of a system that is no polynomial. `engines`: particle and
+Gaussian engines on the same data. `time`: where the time of a fit goes.
+"""
+
+import argparse
+import time
+from collections import Counter
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import graphgrad as gg
+from adaptive_recovery import draw, in_chunks, interval
+from graphgrad.library import AbstractLibrary
+from graphgrad.metrics import nrmse, rmse, support_scores
+
+KEY = jax.random.key(7)
+
+
+def keys() -> None:
+    system = gg.systems.lorenz63(dt=0.02)
+    ys = system.simulate(jax.random.key(3), steps=100).observations
+    engine = gg.ParticleSmoother(num_particles=100, smoothing="backward")
+    for name, kind, number in (("gaussian", "auto", 100), ("particle", engine, 10)):
+        supports = Counter(
+            gg.adaptive(jax.random.key(k), ys, system.model(), engine=kind)
+            .support()
+            .tobytes()
+            for k in range(number)
+        )
+        most = supports.most_common(1)[0][1]
+        print(f"{name}: the same support for {most} of {number} keys", flush=True)
+
+
+def lasso_on_data(ys: np.ndarray, library: AbstractLibrary) -> np.ndarray:
+    """Lasso of y_t on the terms of y_{t-1}, its penalty by BIC, refitted."""
+    terms = np.asarray(library(jnp.asarray(ys[:-1])))
+    unit = np.sqrt(np.mean(terms**2, axis=0))
+    design, steps = terms / unit, len(terms)
+    found = np.zeros((ys.shape[1], terms.shape[1]))
+    for i, target in enumerate(ys[1:].T):
+        best, gram = np.inf, design.T @ design / steps
+        c, pull = np.zeros(len(unit)), design.T @ target / steps
+        for weight in np.abs(pull).max() * np.geomspace(1, 1e-5, 60):
+            for _ in range(200):
+                before = c.copy()
+                for j in range(len(c)):
+                    rest = pull[j] - gram[j] @ c + gram[j, j] * c[j]
+                    c[j] = np.sign(rest) * max(abs(rest) - weight, 0) / gram[j, j]
+                if np.abs(c - before).max() < 1e-6 * (1e-12 + np.abs(c).max()):
+                    break
+            on = c != 0
+            if not on.any():
+                continue
+            refit = np.linalg.lstsq(design[:, on], target, rcond=None)[0]
+            miss = target - design[:, on] @ refit
+            value = steps * np.log(np.mean(miss**2)) + on.sum() * np.log(steps)
+            if value < best:
+                best, found[i] = value, 0
+                found[i, on] = refit / unit[on]
+    return found
+
+
+def zoo(realisations: int = 20) -> None:
+    print("| system | T | F1 adaptive | F1 lasso on the data | outcomes |")
+    print("|---|---|---|---|---|")
+    for name in gg.systems.SYSTEMS:
+        if name in ("kuramoto", "lorenz96"):
+            continue
+        system = gg.systems.get(name, key=jax.random.key(5))
+        states, ys, _ = draw(system, 100, realisations)
+        model = system.model(initial=states[0, 0] if system.spin_up else None)
+        truth = np.asarray(model.coefficients)
+
+        def fit(ys, model=model):
+            found = gg.adaptive(KEY, ys, model)
+            return found.coefficients, found.code
+
+        found, codes = in_chunks(fit, realisations, ys)
+        simple = np.stack([lasso_on_data(y, model.library) for y in ys])
+        ours, theirs = (
+            np.asarray(support_scores(c, np.broadcast_to(truth, c.shape)).f1)
+            for c in (found, simple)
+        )
+        ended = Counter(gg.Outcome(int(code)).name for code in codes)
+        print(
+            f"| {name} | 100 | {interval(ours, 3)} | {interval(theirs, 3)} | "
+            f"{', '.join(f'{n} {k}' for k, n in ended.most_common())} |",
+            flush=True,
+        )
+
+
+def long(realisations: int = 4) -> None:
+    system = gg.systems.lorenz63(dt=0.01)
+    model, truth = system.model(), system.coefficients()
+    lengths, errors = (100, 300, 1000, 3000, 10_000), []
+    for steps in lengths:
+        _, ys, _ = draw(system, steps, realisations)
+        begin = time.perf_counter()
+        fits = [gg.adaptive(KEY, y, model) for y in ys]
+        jax.block_until_ready(fits)
+        seconds = time.perf_counter() - begin
+        begin = time.perf_counter()
+        jax.block_until_ready(gg.adaptive(KEY, ys[0], model).coefficients)
+        warm = time.perf_counter() - begin
+        found = np.stack([np.asarray(fit.coefficients) for fit in fits])
+        each = np.asarray(rmse(found, np.broadcast_to(truth, found.shape)))
+        f1 = np.mean(support_scores(found, np.broadcast_to(truth, found.shape)).f1)
+        errors.append(each.mean())
+        print(
+            f"T = {steps}: F1 {f1:.3f}, RMSE {1e3 * each.mean():.3f}e-3, {warm:.1f} s "
+            f"a fit once compiled ({seconds:.0f} s for {realisations} with compiling)",
+            flush=True,
+        )
+    slope = np.polyfit(np.log(lengths), np.log(errors), 1)[0]
+    print(f"slope of log RMSE in log T: {slope:.2f}")
+    states, ys, _ = draw(system, 10_000, 1)
+    for smoothing in ("genealogy", "fixed lag", "backward", "ancestor"):
+        engine = gg.ParticleSmoother(num_particles=100, smoothing=smoothing)
+        sweep = jax.jit(engine.sweep)(KEY, model, jnp.asarray(ys[0]))
+        miss = float(rmse(sweep.means(), states[0]))
+        spread = np.sqrt(np.mean(np.diagonal(sweep.covariances()[:5000], 0, 1, 2)))
+        print(f"{smoothing}: RMSE of the states {miss:.3f}, spread {spread:.3f}")
+    sweep = jax.jit(gg.GaussianSmoother().sweep)(KEY, model, jnp.asarray(ys[0]))
+    print(f"gaussian: RMSE of the states {float(rmse(sweep.means(), states[0])):.3f}")
+
+
+def kuramoto(realisations: int = 3) -> None:
+    engine = gg.GaussianSmoother()
+    print("| degree | T | nRMSE of filtered means (Gaussian) |")
+    print("|---|---|---|")
+    for degree in (2, 3):
+        for steps in (50, 100, 200) if degree == 2 else (100,):
+            ratios = []
+            for i in range(realisations):
+                system = gg.systems.kuramoto(jax.random.key(i))
+                path = system.simulate(jax.random.key(100 + i), steps=steps)
+                ys, initial = path.observations, path.states[0]
+                true = system.model(initial=initial)
+                known = {
+                    "state_noise": system.state_noise,
+                    "observation_noise": system.observation_noise,
+                    "initial_mean": initial,
+                    "initial_noise": system.initial_noise,
+                }
+                library = gg.Polynomial(system.n_states, degree)
+                model = gg.state_space_model(library, **known)
+                found = gg.adaptive(KEY, ys, model)
+                best = jax.jit(engine.sweep)(KEY, true, jnp.asarray(ys)).filtered
+                ratios.append(float(nrmse(found.filtered, best, path.states[1:])))
+            ratios = np.asarray(ratios)
+            print(f"| {degree} | {steps} | {interval(ratios, 3)} |", flush=True)
+
+
+def engines() -> None:
+    system = gg.systems.lorenz63(dt=0.02)
+    ys = system.simulate(jax.random.key(3), steps=100).observations
+    model = system.model()
+    exact = gg.adaptive(KEY, ys, model)
+    print("engine | log-likelihood | same support | largest difference in std errors")
+    for name, engine in (
+        ("gaussian", gg.GaussianSmoother()),
+        ("unscented", gg.GaussianSmoother("unscented")),
+        ("genealogy", gg.ParticleSmoother(400)),
+        ("backward", gg.ParticleSmoother(400, smoothing="backward", paths=50)),
+        ("ensemble", gg.EnsembleSmoother()),
+    ):
+        found = gg.adaptive(KEY, ys, model, engine=engine)
+        on = exact.support()
+        away = np.asarray(found.coefficients - exact.coefficients)[on]
+        away = np.abs(away / np.asarray(exact.standard_errors)[on]).max()
+        same = (found.support() == on).all()
+        print(f"{name} | {float(found.log_likelihood):.2f} | {same} | {away:.3f}")
+
+
+def seconds() -> None:
+    system = gg.systems.lorenz63(dt=0.02)
+    ys = system.simulate(jax.random.key(3), steps=100).observations
+    model = system.model()
+    for name in ("cold", "warm", "warm"):
+        begin = time.perf_counter()
+        stages = []
+
+        def tell(progress, begin=begin, stages=stages):
+            stages.append((progress.stage, time.perf_counter() - begin))
+
+        jax.block_until_ready(gg.adaptive(KEY, ys, model, callback=tell).coefficients)
+        end = time.perf_counter() - begin
+        annealed = max(t for stage, t in stages if stage == "anneal")
+        refined = max(t for stage, t in stages if stage == "refine")
+        print(
+            f"{name}: {end:.2f} s; annealing {annealed:.2f}, exchanging "
+            f"{refined - annealed:.2f}, the rest {end - refined:.2f}"
+        )
+
+
+def main() -> None:
+    checks = {
+        "keys": keys,
+        "zoo": zoo,
+        "long": long,
+        "kuramoto": kuramoto,
+        "engines": engines,
+        "time": seconds,
+    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", choices=list(checks))
+    arguments = parser.parse_args()
+    with jax.enable_x64(True):
+        checks[arguments.name]()
+
+
+if __name__ == "__main__":
+    main()
