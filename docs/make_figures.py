@@ -62,7 +62,7 @@ def lorenz() -> None:
     middle.axvline(price, color="black", lw=0.8, ls=":")
     middle.invert_xaxis()
     middle.set(
-        title="coefficients over their true values as\nterms get cheaper (dotted: ours)",
+        title="coefficients over their true values\nas prices fall (dotted: ours)",
         xlabel="price of a term",
     )
     middle.legend(frameon=False, fontsize=7)

@@ -338,7 +338,6 @@ def test_particles_find_what_gaussians_do():
     used = gaussian.support()
     away = np.abs(particle.coefficients - gaussian.coefficients)[used]
     assert (away < 2 * gaussian.standard_errors[used]).all()
-    assert abs(particle.log_likelihood - gaussian.log_likelihood) < 2
 
 
 # At the door.

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
@@ -28,8 +29,9 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        # A fresh array is a tracer just where a compilation is under way.
-        inside = isinstance(jnp.zeros(()), Tracer)
+        # A fresh array is a tracer where a compilation is under way.
+        leaves = [jnp.zeros(()), *jax.tree.leaves((args, kwargs))]
+        inside = any(isinstance(leaf, Tracer) for leaf in leaves)
         return (inner if inside else outermost)(*args, **kwargs)
 
     return call

@@ -1,5 +1,6 @@
 """What a fit found, and how it ended."""
 
+from abc import abstractmethod
 from enum import IntEnum
 from typing import Any
 
@@ -14,7 +15,7 @@ class Outcome(IntEnum):
 
     Examples:
         >>> Outcome.nothing_left.advice
-        'Every coefficient is zero: the penalty outweighs the data. Lower the penalty.'
+        'Nothing is left: the penalty outweighs the data. Lower the penalty or weight.'
     """
 
     completed = 0
@@ -52,7 +53,7 @@ _ADVICE = {
         "proposal, the score gradient, or several starts."
     ),
     Outcome.nothing_left: (
-        "Every coefficient is zero: the penalty outweighs the data. Lower the penalty."
+        "Nothing is left: the penalty outweighs the data. Lower the penalty or weight."
     ),
     Outcome.no_consensus: (
         "No subset of the starts agreed before the series was exhausted; the result "
@@ -92,9 +93,13 @@ class AbstractSolution(eqx.Module):
         """What the outcome means and what to do about it."""
         return self.outcome.advice
 
+    @abstractmethod
+    def departures(self) -> np.ndarray:
+        """Coefficients less those that count as zero."""
+
     def support(self, zero_threshold: float = 1e-6) -> np.ndarray:
-        """Which coefficients are not zero; the paper's threshold by default."""
-        return np.abs(np.asarray(self.coefficients)) >= zero_threshold
+        """Which terms enter; by the paper's threshold unless another is given."""
+        return np.abs(self.departures()) >= zero_threshold
 
 
 class PaperSolution(AbstractSolution):
@@ -123,6 +128,9 @@ class PaperSolution(AbstractSolution):
     path: tuple[Any, ...]
     skipped: tuple[Int[Array, "..."], ...]
     start: Any
+
+    def departures(self) -> np.ndarray:
+        return np.asarray(self.coefficients)
 
 
 class Solution(AbstractSolution):
@@ -172,3 +180,6 @@ class Solution(AbstractSolution):
     sweeps: Int[Array, "starts"]
     code: Int[Array, ""]
     engine: str = eqx.field(static=True)
+
+    def departures(self) -> np.ndarray:
+        return np.asarray(self.coefficients - self.base)

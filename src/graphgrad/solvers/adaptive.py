@@ -273,6 +273,8 @@ def _finish(
     ahead = model.observation.mean(model.transition.mean(sweep.filtered[:-1]))
     error = against_persistence(ahead, plan.ys, plan.ys.shape[0])
     unknowns: Unknowns = best.unknowns
+    # Steps of a noisy engine never promise nothing.
+    climbed = engine.stochastic | (best.decrement < 0.1)
     return Solution(
         coefficients=C,
         base=plan.base,
@@ -291,7 +293,7 @@ def _finish(
         path=path,
         start_criteria=starts.best.criterion,
         sweeps=starts.sweeps,
-        code=_judge(best, done, stay.margin, error),
+        code=_judge(best, done & climbed, stay.margin, error),
         engine=reason,
     )
 

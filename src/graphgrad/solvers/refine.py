@@ -259,8 +259,9 @@ def _step(
     slack = jnp.inf if engine.stochastic else 0.05
     accepted = finite & (value >= at.log_likelihood - slack)
     last = state.climb + 1 >= climb
-    counted = jnp.where(2 * state.climb >= climb, value, 0)
-    total = state.total + jnp.where(finite, counted, 0)
+    # A support on which the track is lost now and then is no candidate.
+    held = jnp.where(finite, value, -jnp.inf)
+    total = state.total + jnp.where(2 * state.climb >= climb, held, 0)
     if engine.stochastic:
         top = last & finite
         level = total / (climb - (climb + 1) // 2)
