@@ -30,7 +30,7 @@ def test_every_solver_keeps_the_contract(name):
     options = {"settings": QUICK, "callback": seen.append}
     solution = solve(jax.random.key(1), ys, model, gg.L1(0.1), **options)
     again = solve(jax.random.key(1), ys, model, gg.L1(0.1), **options)
-    assert isinstance(solution, gg.Solution)
+    assert isinstance(solution, gg.PaperSolution)
     assert solution.coefficients.shape == model.coefficients.shape
     assert jnp.isfinite(solution.coefficients).all()
     assert (solution.coefficients == again.coefficients).all()
