@@ -14,7 +14,9 @@ test: $(READY)  ## every test, every linter, every documented example
 
 check: $(READY)  ## the subset that fits in three minutes
 	XLA_FLAGS=--xla_backend_optimization_level=0 \
-	  $(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" --ignore=README.md
+	  $(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" --ignore=README.md \
+	  --ignore=src/graphgrad/solvers/adaptive.py --ignore=src/graphgrad/engines/smoothing.py \
+	  --ignore=src/graphgrad/engines/ensemble.py
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -15,6 +15,9 @@ from graphgrad.engines.smoothing import SMOOTHING, ParticleSmoother
 from graphgrad.model import AbstractNoise, GaussianNoise
 from oracles import linear_model
 
+# Compilations: a minute in all.
+pytestmark = pytest.mark.slow
+
 RUNS, STEPS = 40, 15
 EXACT = {
     "extended": GaussianSmoother(),
