@@ -23,12 +23,12 @@ from ..model import StateSpaceModel, checked_series
 from ..solution import Outcome, Solution
 from .anneal import Annealing, Plan, anneal, begin
 from .outcome import against_persistence
+from .outlook import look
 from .refine import (
     Candidate,
     Refinement,
     begin_refinement,
     crossed,
-    look,
     refine,
     term_price,
 )
@@ -259,7 +259,7 @@ def _finish(
     C, price = best.unknowns.coefficients, term_price(plan)
     model = build(plan.model, best.unknowns, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
-    outlook = look(end_key, model, best, plan, engine, noise=False)
+    outlook = look(end_key, model, best.support, best.path, plan, engine, noise=False)
     quadratic = outlook.quadratic(C - plan.base)
     shape, M = outlook.active.shape, C.shape[1]
     prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), C.dtype)

@@ -27,6 +27,7 @@ from .statistics import (
     screen,
     statistics,
 )
+from .steps import all_finite
 from .unknowns import (
     Unknowns,
     build,
@@ -101,8 +102,7 @@ def begin(plan: Plan) -> Annealing:
     active = screen(data, own if size < M else jnp.zeros((Nx, M), bool), size)
     sums = statistics(data, active)
     steps = jnp.mean(jnp.diff(states, axis=0) ** 2, axis=0)
-    scale = jnp.sqrt(jnp.einsum("naa->na", sums.gram) * steps[:, None])
-    scale = jnp.maximum(scale, jnp.finfo(ys.dtype).tiny)
+    scale = sums.scale(steps)
     found = lasso(sums.gram, sums.cross, 0.1 * scale, jnp.zeros_like(scale), scale)
     away = found.coefficients
     noise = jnp.maximum(sums.squares(away) / rows, plan.floor)
@@ -183,8 +183,7 @@ def _step(
     sums = averaged(
         state.statistics, state.active, statistics(data, active), active, gain
     )
-    scale = jnp.sqrt(jnp.einsum("naa->na", sums.gram) * noise[:, None])
-    scale = jnp.maximum(scale, jnp.finfo(C.dtype).tiny)
+    scale = sums.scale(noise)
     here = gather(C - plan.base, active)
     start = gather(state.candidates, active)
     rise = jnp.minimum(1.0, (state.step + 1) / ramp)
@@ -225,16 +224,7 @@ def _step(
         step=state.step + 1,
         still=state.still,
     )
-    finite = jnp.all(
-        jnp.stack(
-            [
-                jnp.all(jnp.isfinite(leaf))
-                for leaf in jax.tree.leaves(
-                    (next_unknowns, next_state.path, next_state.log_likelihood)
-                )
-            ]
-        )
-    )
+    finite = all_finite((next_unknowns, next_state.path, next_state.log_likelihood))
     # A model that lost the data goes back to following them, with more noise.
     lost = state._replace(
         unknowns=unknowns._replace(state_noise=4 * noise),

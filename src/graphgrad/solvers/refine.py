@@ -15,12 +15,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..engines.information import Information, information
-from ..engines.linalg import inverse_root
-from ..engines.sweep import AbstractEngine, Sweep, gaussian_parts
-from ..model import StateSpaceModel
+from ..engines.sweep import AbstractEngine
 from .anneal import Plan
-from .statistics import Completed, complete, gather, scatter, screen
+from .outlook import look
+from .statistics import Completed, scatter
 from .subset import best_subset, inverse_on
 from .unknowns import Unknowns, build, learn_initial, observation_squares
 
@@ -68,7 +66,6 @@ class Refinement(NamedTuple):
         total: Log-likelihoods over the later half of a noisy climb, summed.
         best: The best candidate so far.
         sweeps: Number of sweeps in all.
-        changes: Number of supports climbed.
         done: Whether no change of the support pays.
     """
 
@@ -79,17 +76,21 @@ class Refinement(NamedTuple):
     total: Float[Array, ""]
     best: Candidate
     sweeps: Int[Array, ""]
-    changes: Int[Array, ""]
     done: Bool[Array, ""]
 
 
 def term_price(plan: Plan) -> Float[Array, ""]:
+    """What a term costs: the extended BIC's price, times the weight."""
+    return plan.weight * extended_bic_price(plan.ys.size, plan.base.size)
+
+
+def extended_bic_price(n: int, p: int) -> float:
     """What the extended BIC charges for a coefficient (Chen and Chen, 2008).
 
     log n + 2 log p, with n the number of observations, each entry of the data one, and
     p the number of all coefficients that might be nonzero.
     """
-    return plan.weight * (math.log(plan.ys.size) + 2 * math.log(plan.base.size))
+    return math.log(n) + 2 * math.log(p)
 
 
 def begin_refinement(
@@ -115,7 +116,6 @@ def begin_refinement(
         total=jnp.zeros((), path.dtype),
         best=at,
         sweeps=zero,
-        changes=zero,
         done=jnp.array(False),
     )
 
@@ -153,59 +153,6 @@ def refine(
     return jax.lax.while_loop(unfinished, step, state)
 
 
-class Outlook(NamedTuple):
-    """What a sweep says about the coefficients of all active terms.
-
-    Attributes:
-        sweep: The sweep.
-        data: Its completed data.
-        active: Columns of the active terms.
-        support: Which of these are in the model.
-        gradient: Of the log-likelihood.
-        information: Of the data on coefficients and noises.
-    """
-
-    sweep: Sweep
-    data: Completed
-    active: Int[Array, "Nx A"]
-    support: Bool[Array, "n"]
-    gradient: Float[Array, "n"]
-    information: Information
-
-    def quadratic(
-        self, departures: Float[Array, "Nx M"]
-    ) -> tuple[Float[Array, "n n"], Float[Array, "n"]]:
-        """Matrix and linear term of the log-likelihood's model, times -2."""
-        here = gather(departures, self.active).ravel()
-        matrix = self.information.coefficients
-        return matrix, self.gradient + matrix @ here
-
-
-def look(
-    key: PRNGKeyArray,
-    model: StateSpaceModel,
-    at: Candidate,
-    plan: Plan,
-    engine: AbstractEngine,
-    *,
-    noise: bool,
-) -> Outlook:
-    """Sweep, and take gradient and information."""
-    sweep = engine.sweep(key, model, plan.ys, at.path)
-    data = complete(sweep, model.library, model.coefficients)
-    Nx, M = plan.base.shape
-    active = screen(data, at.support, min(M, max(16, 640 // Nx)))
-    known = information(model, plan.ys, sweep.means(), active, noise=noise)
-    return Outlook(
-        sweep=sweep,
-        data=data,
-        active=active,
-        support=gather(at.support, active).ravel(),
-        gradient=_gradient(data, model, active, known.coefficients).ravel(),
-        information=known,
-    )
-
-
 def _step(
     key: PRNGKeyArray,
     state: Refinement,
@@ -224,7 +171,8 @@ def _step(
     sweep, data, active, support, gradient, known = outlook = look(
         jax.random.fold_in(key, state.climb),
         model,
-        at,
+        at.support,
+        at.path,
         plan,
         engine,
         noise=learns_noise,
@@ -316,31 +264,8 @@ def _step(
         total=jnp.where(fresh, 0, total),
         best=best,
         sweeps=state.sweeps + 1,
-        changes=state.changes + fresh,
         done=done,
     )
-
-
-def _gradient(
-    data: Completed,
-    model: StateSpaceModel,
-    active: Int[Array, "Nx A"],
-    first: Float[Array, "n n"],
-) -> Float[Array, "Nx A"]:
-    """Gradient of the log-likelihood in the active coefficients: Fisher's identity.
-
-    Args:
-        data: The completed data.
-        model: The model.
-        active: Columns of the active terms.
-        first: What must be done before another matrix is factored.
-    """
-    noise = gaussian_parts(model, "adaptive solver's")[1]
-    pull = (data.residuals * data.weights[:, None]).T @ data.terms
-    if noise.diagonal:
-        return gather(pull / noise.scale[:, None] ** 2, active)
-    whiten = inverse_root(noise.covariance + 0 * first[0, 0])
-    return gather(whiten.T @ (whiten @ pull), active)
 
 
 def _costs(data: Completed, unknowns: Unknowns, plan: Plan) -> Float[Array, "Nx"]:

@@ -55,6 +55,11 @@ class Statistics(NamedTuple):
         moved = jnp.einsum("nab,nb->na", self.gram, step)
         return Statistics(self.gram, self.cross - moved, self.squares(step))
 
+    def scale(self, noise: Float[Array, "Nx"]) -> Float[Array, "Nx A"]:
+        """Slopes of the squares, over the noise, that chance alone gives."""
+        size = jnp.sqrt(jnp.einsum("naa->na", self.gram) * noise[:, None])
+        return jnp.maximum(size, jnp.finfo(size.dtype).tiny)
+
     def squares(self, step: Float[Array, "*L Nx A"]) -> Float[Array, "*L Nx"]:
         """Squared residuals after a step."""
         moved = jnp.einsum("nab,...nb->...na", self.gram, step)

@@ -133,7 +133,7 @@ def take_steps(
             next_C: Any = optax.apply_updates(C, moves)
             if penalty is not None and settings.update == "prox":
                 next_C = penalty.prox(next_C, settings.learning_rate)  # line 7
-            good = jnp.isfinite(value) & _all_finite(gradient) & _all_finite(next_C)
+            good = jnp.isfinite(value) & all_finite(gradient) & all_finite(next_C)
             carry = jax.tree.map(
                 lambda new, old: jnp.where(good, new, old),
                 (next_C, next_state),
@@ -164,5 +164,6 @@ def _differentiable(penalty: AbstractPenalty | None) -> AbstractSubgradientPenal
     return penalty
 
 
-def _all_finite(tree: Any) -> Array:
+def all_finite(tree: Any) -> Array:
+    """Whether every number in a tree is finite."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(a)) for a in jax.tree.leaves(tree)]))

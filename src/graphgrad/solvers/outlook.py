@@ -1,0 +1,88 @@
+"""What the data say about all terms in play, from one sweep."""
+
+from typing import NamedTuple
+
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..engines.information import Information, information
+from ..engines.linalg import inverse_root
+from ..engines.sweep import AbstractEngine, Sweep, gaussian_parts
+from ..model import StateSpaceModel
+from .anneal import Plan
+from .statistics import Completed, complete, gather, screen
+
+
+class Outlook(NamedTuple):
+    """What a sweep says about the coefficients of all active terms.
+
+    Attributes:
+        sweep: The sweep.
+        data: Its completed data.
+        active: Columns of the active terms.
+        support: Which of these are in the model.
+        gradient: Of the log-likelihood.
+        information: Of the data on coefficients and noises.
+    """
+
+    sweep: Sweep
+    data: Completed
+    active: Int[Array, "Nx A"]
+    support: Bool[Array, "n"]
+    gradient: Float[Array, "n"]
+    information: Information
+
+    def quadratic(
+        self, departures: Float[Array, "Nx M"]
+    ) -> tuple[Float[Array, "n n"], Float[Array, "n"]]:
+        """Matrix and linear term of the log-likelihood's model, times -2."""
+        here = gather(departures, self.active).ravel()
+        matrix = self.information.coefficients
+        return matrix, self.gradient + matrix @ here
+
+
+def look(
+    key: PRNGKeyArray,
+    model: StateSpaceModel,
+    support: Bool[Array, "Nx M"],
+    path: Float[Array, "T_plus_1 Nx"],
+    plan: Plan,
+    engine: AbstractEngine,
+    *,
+    noise: bool,
+) -> Outlook:
+    """Sweep, and take gradient and information."""
+    sweep = engine.sweep(key, model, plan.ys, path)
+    data = complete(sweep, model.library, model.coefficients)
+    Nx, M = plan.base.shape
+    active = screen(data, support, min(M, max(16, 640 // Nx)))
+    known = information(model, plan.ys, sweep.means(), active, noise=noise)
+    return Outlook(
+        sweep=sweep,
+        data=data,
+        active=active,
+        support=gather(support, active).ravel(),
+        gradient=_gradient(data, model, active, known.coefficients).ravel(),
+        information=known,
+    )
+
+
+def _gradient(
+    data: Completed,
+    model: StateSpaceModel,
+    active: Int[Array, "Nx A"],
+    first: Float[Array, "n n"],
+) -> Float[Array, "Nx A"]:
+    """Gradient of the log-likelihood in the active coefficients: Fisher's identity.
+
+    Args:
+        data: The completed data.
+        model: The model.
+        active: Columns of the active terms.
+        first: What must be done before another matrix is factored.
+    """
+    noise = gaussian_parts(model, "adaptive solver's")[1]
+    pull = (data.residuals * data.weights[:, None]).T @ data.terms
+    if noise.diagonal:
+        return gather(pull / noise.scale[:, None] ** 2, active)
+    whiten = inverse_root(noise.covariance + 0 * first[0, 0])
+    return gather(whiten.T @ (whiten @ pull), active)
