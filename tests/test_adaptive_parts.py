@@ -15,13 +15,16 @@ from graphgrad.engines.choice import choose_engine
 from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
 from graphgrad.model import AbstractNoise, GaussianNoise, LinearGaussian
+from graphgrad.solvers.anneal import Plan
 from graphgrad.solvers.lasso import lasso
 from graphgrad.solvers.statistics import (
+    Completed,
     averaged,
     complete,
     gather,
     scatter,
     screen,
+    stand_ins,
     statistics,
 )
 from graphgrad.solvers.subset import best_subset, inverse_on, price_path
@@ -32,6 +35,7 @@ from graphgrad.solvers.unknowns import (
     learn_initial,
     observation_squares,
 )
+from graphgrad.solvers.variances import NOISE_PRIOR, restricted
 from oracles import linear_model
 
 # Weighted lasso.
@@ -149,7 +153,8 @@ def stay_there(G, b, start, price):
     return best_subset(G, b, start, inverse_on(G, start), price, max_changes=0)
 
 
-quick_path, quick_inverse = jit(price_path), jit(inverse_on)
+quick_path = jit(lambda *quadratic: price_path(*quadratic).coefficients)
+quick_inverse = jit(inverse_on)
 
 
 @pytest.mark.parametrize("price", [0.5, 4.0, 30.0])
@@ -641,3 +646,52 @@ def test_unknown_engine_is_refused_with_the_choices():
     )
     with pytest.raises(ValueError, match=message):
         choose_engine("kalman", linear_model())
+
+
+def test_a_hidden_term_is_found_as_a_stand_in():
+    """Beside its wrong double the right term explains nothing; it must be screened."""
+    rng = np.random.default_rng(0)
+    terms = rng.normal(size=(200, 8))
+    terms[:, 3] = terms[:, 1] + 0.3 * rng.normal(size=200)  # the double of 1
+    departures = np.zeros((1, 8))
+    departures[0, [0, 3]] = 5.0, 1.0
+    residuals = (terms[:, 1] - terms[:, 3])[:, None]
+    seen = jnp.asarray(terms), jnp.asarray(residuals)
+    found = stand_ins(*seen, jnp.asarray(departures))
+    assert found.shape == (1, 8)
+    outside = np.delete(np.asarray(found[0]), [0, 3])
+    assert np.argmax(outside) == 0  # term 1
+    # What is missed without term 3 is term 1 itself.
+    np.testing.assert_allclose(found[0, 1], 1, atol=1e-5)
+    data = Completed(
+        jnp.asarray(terms),
+        jnp.asarray(residuals),
+        jnp.ones(200),
+        jnp.zeros((1, 1)),
+    )
+    keep = jnp.asarray(departures != 0)
+    assert 1 in np.asarray(screen(data, keep, 3, found))
+
+
+def test_restricted_noise_divides_by_degrees_of_freedom():
+    """States seen exactly: s / (T - k) and a third, where likelihood has s / T."""
+    system = gg.systems.lotka_volterra()
+    T, path = 400, system.simulate(jax.random.key(0), steps=400)
+    model = system.model()
+    seen = gg.state_space_model(
+        model.library,
+        state_noise=system.state_noise,
+        observation_noise=1e-6 * system.state_noise,
+        initial_mean=path.states[0],
+        initial_noise=1e-12,
+    ).with_coefficients(model.coefficients)
+    ys = jnp.asarray(path.states[1:])
+    zeros = jnp.zeros_like(model.coefficients)
+    noise = jnp.asarray(system.state_noise)
+    plan = Plan(ys, seen, zeros, noise, jnp.array(1.0), path.states, jnp.array(True))
+    unknowns = given(seen)
+    count = np.asarray(unknowns.coefficients != 0).sum(axis=1)
+    found = restricted(unknowns, jnp.asarray(path.states), plan, ("state_noise",))
+    found = np.asarray(found / noise)
+    slope = count / 2 + 1 / 3 - NOISE_PRIOR
+    np.testing.assert_allclose(found, np.exp(slope / (T / 2 + 1)), rtol=1e-3)

@@ -22,6 +22,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_at_least
 from ..model import GaussianNoise, StateSpaceModel, checked_series
+from .linalg import inverse_root
 from .sweep import AbstractEngine, Sweep, gaussian_parts
 
 
@@ -76,17 +77,19 @@ class EnsembleSmoother(AbstractEngine):
             predicted = jnp.mean(moved, axis=0)
             away = moved - predicted
             Pp = away.T @ away / P + Q
-            L = jnp.linalg.cholesky(H @ Pp @ H.T + R)
-            gain = jax.scipy.linalg.cho_solve((L, True), H @ Pp).T
-            z = jax.scipy.linalg.solve_triangular(L, y - H @ predicted, lower=True)
-            increment = -0.5 * jnp.sum(z**2 + math.log(2 * math.pi)) - jnp.sum(
-                jnp.log(jnp.diag(L))
+            whiten = inverse_root(H @ Pp @ H.T + R)
+            gain = Pp @ H.T @ whiten.T @ whiten
+            z = whiten @ (y - H @ predicted)
+            increment = jnp.sum(
+                jnp.log(jnp.diag(whiten)) - 0.5 * (z**2 + math.log(2 * math.pi))
             )
             forecast = moved + _noise(state_key, noise, away)
             seen = y + _noise(seen_key, observation.noise, forecast - predicted)
             analysed = forecast + (seen - forecast @ H.T) @ gain.T
             cross = away.T @ (members - jnp.mean(members, axis=0)) / P
-            back = jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(Pp), True), cross).T
+            # Factored after the other one: two at once can wait for each other.
+            inner = inverse_root(Pp + 0 * whiten[0, 0])
+            back = cross.T @ inner.T @ inner
             # After an overflow go on as if nothing were known of this step.
             results = (increment, forecast, analysed, back)
             sound = jnp.all(jnp.array([jnp.all(jnp.isfinite(r)) for r in results]))

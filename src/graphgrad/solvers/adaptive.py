@@ -21,7 +21,7 @@ from ..engines.sweep import gaussian_parts
 from ..library.degrees import default_states
 from ..model import StateSpaceModel, checked_series
 from ..solution import Outcome, Solution
-from .anneal import Annealing, Plan, anneal, begin
+from .anneal import STILL, Annealing, Plan, anneal, begin
 from .outcome import against_persistence
 from .outlook import look
 from .refine import (
@@ -32,9 +32,10 @@ from .refine import (
     refine,
     term_price,
 )
-from .statistics import scatter
+from .statistics import gather, scatter
 from .subset import best_subset, inverse_on, price_path
 from .unknowns import LEARNABLE, Unknowns, build, given, independent_noise
+from .variances import restricted
 
 FORMS = ("map", "rate")
 GAMMAS = (0.5, 2.0, 8.0, 16.0)
@@ -45,20 +46,29 @@ class AdaptiveSteps(eqx.Module):
     """How long the adaptive solver goes on. There is no need to change it.
 
     Attributes:
-        anneal: Most annealing steps of a start.
+        rounds: How often to anneal, at most.
+        anneal: Most annealing steps of a start in a round.
         ramp: Steps over which the penalties rise.
         sweeps: Most sweeps of a start after annealing.
         climb: Most sweeps on one choice of terms.
     """
 
+    rounds: int = eqx.field(static=True)
     anneal: int = eqx.field(static=True)
     ramp: int = eqx.field(static=True)
     sweeps: int = eqx.field(static=True)
     climb: int = eqx.field(static=True)
 
     def __init__(
-        self, anneal: int = 60, *, ramp: int = 20, sweeps: int = 150, climb: int = 15
+        self,
+        anneal: int = 60,
+        *,
+        rounds: int = 3,
+        ramp: int = 20,
+        sweeps: int = 150,
+        climb: int = 15,
     ):
+        self.rounds = check_at_least("rounds", rounds, 1, "3 are enough.")
         self.anneal = check_at_least("anneal", anneal, 1, "60 is enough.")
         self.ramp = check_at_least("ramp", ramp, 1, "A third of the steps is good.")
         self.sweeps = check_at_least("sweeps", sweeps, 1, "150 is enough.")
@@ -152,16 +162,24 @@ def adaptive(
                     break
         return starts
 
-    for until in range(slice_, settings.anneal + slice_, slice_):
-        annealing = _anneal(key, annealing, plan, np.int32(until), **options)
-        if callback is not None:
-            callback(_progress("anneal", annealing.step, settings.anneal, annealing))
-    refinement = _begin_refinement(annealing.unknowns, annealing.path, plan)
     # Terms are first exchanged with the state noise free, above what is known of it:
     # a wrong model with little noise loses the data, and cannot be improved. With it
     # known and independent the same program holds it fixed.
     free = tuple(dict.fromkeys((*learn, "state_noise")))
-    refinement = climb(refinement, plan, free)
+
+    def search(key: PRNGKeyArray, starts: Annealing) -> Refinement:
+        for until in range(slice_, settings.anneal + slice_, slice_):
+            starts = _anneal(key, starts, plan, np.int32(until), **options)
+            if callback is not None:
+                callback(_progress("anneal", starts.step, settings.anneal, starts))
+        ready = _begin_refinement(starts.unknowns, starts.path, plan)
+        return climb(ready, plan, free)
+
+    refinement = search(jax.random.fold_in(key, 0), annealing)
+    for number in range(1, settings.rounds):
+        annealing = _anneal_again(annealing, refinement, plan)
+        again = search(jax.random.fold_in(key, number), annealing)
+        refinement = _better(again, refinement)
     if "state_noise" not in learn:
         plan = plan._replace(free=jnp.array(False))
         refinement = _with_known_noise(refinement, plan)
@@ -214,13 +232,41 @@ def _anneal(key, starts, plan, until, *, engine, learn, settings) -> Annealing:
 
 
 @compiled
+def _anneal_again(before: Annealing, starts: Refinement, plan: Plan) -> Annealing:
+    """Anneal from crossed starts, unless all starts agree."""
+    crossing = crossed(starts, plan).at
+    away = crossing.unknowns.coefficients - plan.base
+    best = starts.best.criterion
+    agree = jnp.max(best) - jnp.min(best) < 0.1
+    return before._replace(
+        unknowns=crossing.unknowns,
+        candidates=jnp.broadcast_to(away[:, None], before.candidates.shape),
+        path=crossing.path,
+        step=jnp.zeros_like(before.step),
+        still=jnp.full_like(before.still, jnp.where(agree, STILL, 0)),
+    )
+
+
+@compiled
+def _better(new: Refinement, old: Refinement) -> Refinement:
+    """For each start the better one."""
+
+    def one(new: Refinement, old: Refinement) -> Refinement:
+        better = new.best.criterion < old.best.criterion
+        return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, old)
+
+    return jax.vmap(one)(new, old)
+
+
+@compiled
 def _begin_refinement(unknowns: Unknowns, paths: Array, plan: Plan) -> Refinement:
     return jax.vmap(lambda u, path: begin_refinement(u, path, plan))(unknowns, paths)
 
 
 def _with_known_noise(starts: Refinement, plan: Plan) -> Refinement:
     """Begin again from the best of each start, with the state noise that is known."""
-    unknowns, noise = starts.best.unknowns, given(plan.model).state_noise
+    unknowns = starts.best.unknowns
+    noise = given(plan.model).state_noise
     noise = jnp.broadcast_to(noise, unknowns.state_noise.shape)
     unknowns = unknowns._replace(state_noise=noise)
     return _begin_refinement(unknowns, starts.best.path, plan)
@@ -257,22 +303,28 @@ def _finish(
     winner = jnp.argmin(starts.best.criterion)
     best, done = jax.tree.map(lambda leaf: leaf[winner], (starts.best, starts.done))
     C, price = best.unknowns.coefficients, term_price(plan)
-    model = build(plan.model, best.unknowns, learn)
+    unknowns: Unknowns = best.unknowns
+    if "state_noise" in learn:
+        unknowns = unknowns._replace(
+            state_noise=restricted(unknowns, best.path, plan, learn)
+        )
+    model = build(plan.model, unknowns, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
     outlook = look(end_key, model, best.support, best.path, plan, engine, noise=False)
-    quadratic = outlook.quadratic(C - plan.base)
+    matrix = outlook.information.coefficients
+    here = gather(C - plan.base, outlook.active).ravel()
+    quadratic = matrix, outlook.gradient + matrix @ here
     shape, M = outlook.active.shape, C.shape[1]
     prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), C.dtype)
 
-    path = price_path(*quadratic, prices).reshape(-1, *shape)
+    path = price_path(*quadratic, prices).coefficients.reshape(-1, *shape)
     path = plan.base + scatter(path, outlook.active, M)
-    inverse = inverse_on(quadratic[0], outlook.support)
+    inverse = inverse_on(matrix, outlook.support)
     errors = jnp.sqrt(jnp.diag(inverse)).reshape(shape)
     stay = best_subset(*quadratic, outlook.support, inverse, price, max_changes=0)
     sweep = outlook.sweep
     ahead = model.observation.mean(model.transition.mean(sweep.filtered[:-1]))
     error = against_persistence(ahead, plan.ys, plan.ys.shape[0])
-    unknowns: Unknowns = best.unknowns
     # Steps of a noisy engine never promise nothing.
     climbed = engine.stochastic | (best.decrement < 0.1)
     return Solution(

@@ -39,6 +39,9 @@ from .unknowns import (
 PENALTIES = (1.0, 1.7, 3.0, 5.0, 8.0, 13.0)
 """Thresholds, in standard errors of a coefficient, of the path in each step."""
 
+STILL = 3
+"""Steps in a row in which nothing changes that end it."""
+
 
 class Annealing(NamedTuple):
     """Where annealing stands.
@@ -147,7 +150,7 @@ def anneal(
     """
 
     def unfinished(state: Annealing) -> Bool[Array, ""]:
-        return (state.step < jnp.minimum(steps, until)) & (state.still < 3)
+        return (state.step < jnp.minimum(steps, until)) & (state.still < STILL)
 
     def step(state: Annealing) -> Annealing:
         return _step(key, state, plan, engine, learn, steps, ramp)
@@ -172,7 +175,8 @@ def _step(
         jax.random.fold_in(key, state.step), model, plan.ys, state.path
     )
     data = complete(sweep, model.library, C)
-    keep = jnp.any(state.candidates != 0, axis=0) | (plan.base != C)
+    # Not those that only the lowest penalties let in: there is room for others.
+    keep = jnp.any(state.candidates[2:] != 0, axis=0) | (plan.base != C)
     active = screen(data, keep, state.active.shape[1])
     # Stochastic approximation: all of the newest for an exact engine, a running mean
     # for a noisy one, whose memory grows once the penalties are up.

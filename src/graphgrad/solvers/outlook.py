@@ -9,7 +9,7 @@ from ..engines.linalg import inverse_root
 from ..engines.sweep import AbstractEngine, Sweep, gaussian_parts
 from ..model import StateSpaceModel
 from .anneal import Plan
-from .statistics import Completed, complete, gather, screen
+from .statistics import Completed, complete, gather, screen, stand_ins
 
 
 class Outlook(NamedTuple):
@@ -31,14 +31,6 @@ class Outlook(NamedTuple):
     gradient: Float[Array, "n"]
     information: Information
 
-    def quadratic(
-        self, departures: Float[Array, "Nx M"]
-    ) -> tuple[Float[Array, "n n"], Float[Array, "n"]]:
-        """Matrix and linear term of the log-likelihood's model, times -2."""
-        here = gather(departures, self.active).ravel()
-        matrix = self.information.coefficients
-        return matrix, self.gradient + matrix @ here
-
 
 def look(
     key: PRNGKeyArray,
@@ -54,8 +46,12 @@ def look(
     sweep = engine.sweep(key, model, plan.ys, path)
     data = complete(sweep, model.library, model.coefficients)
     Nx, M = plan.base.shape
-    active = screen(data, support, min(M, max(16, 640 // Nx)))
-    known = information(model, plan.ys, sweep.means(), active, noise=noise)
+    path = sweep.means()
+    terms = model.library(path[:-1])
+    missed = path[1:] - terms @ model.coefficients.T
+    others = stand_ins(terms, missed, model.coefficients - plan.base)
+    active = screen(data, support, min(M, max(16, 640 // Nx)), others)
+    known = information(model, plan.ys, path, active, noise=noise)
     return Outlook(
         sweep=sweep,
         data=data,

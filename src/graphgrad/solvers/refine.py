@@ -18,19 +18,19 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from ..engines.sweep import AbstractEngine
 from .anneal import Plan
 from .outlook import look
-from .statistics import Completed, scatter
-from .subset import best_subset, inverse_on
+from .statistics import Completed, gather, scatter
+from .subset import best_subset, inverse_on, price_path
 from .unknowns import Unknowns, build, learn_initial, observation_squares
+from .variances import free_variances, noise_gradient, noise_prior
 
-NOISE_PRIOR = 0.5
-"""Weight of the logarithm of each learnt variance in the log-likelihood.
+TOLERANCE = 0.01
+"""Rise in log-likelihood that is too small to climb on for."""
 
-It is the density, up to a constant, of a gamma law of shape 2 for the standard
-deviation, which keeps a variance that the data hardly tell from zero away from it
-(Chung et al., A nondegenerate penalized likelihood estimator for variance parameters,
-Psychometrika 78, 2013). Without it, short series drive the state noise to zero and
-buy terms for it.
-"""
+SHORTEST = 0.05
+"""Shortest share of a scoring step that is tried."""
+
+MOST_CHANGES = 100
+"""Changes of the support that may be made at once."""
 
 
 class Candidate(NamedTuple):
@@ -62,8 +62,11 @@ class Refinement(NamedTuple):
         at: The candidate being climbed, at the last point that was accepted.
         move: The step to take from there: coefficients and logarithms of variances.
         size: Share of the step to take.
+        damping: Levenberg and Marquardt's, of the step.
         climb: Number of sweeps on this support.
         total: Log-likelihoods over the later half of a noisy climb, summed.
+        limit: Most changes of the support to make at once.
+        back: Whether this is the best candidate again, to change it less.
         best: The best candidate so far.
         sweeps: Number of sweeps in all.
         done: Whether no change of the support pays.
@@ -72,8 +75,11 @@ class Refinement(NamedTuple):
     at: Candidate
     move: tuple[Float[Array, "Nx M"], Float[Array, "m"]]
     size: Float[Array, ""]
+    damping: Float[Array, ""]
     climb: Int[Array, ""]
     total: Float[Array, ""]
+    limit: Int[Array, ""]
+    back: Bool[Array, ""]
     best: Candidate
     sweeps: Int[Array, ""]
     done: Bool[Array, ""]
@@ -112,8 +118,11 @@ def begin_refinement(
         at=at,
         move=_no_move(unknowns),
         size=jnp.ones((), path.dtype),
+        damping=jnp.zeros((), path.dtype),
         climb=zero,
         total=jnp.zeros((), path.dtype),
+        limit=jnp.full((), MOST_CHANGES),
+        back=jnp.array(False),
         best=at,
         sweeps=zero,
         done=jnp.array(False),
@@ -168,7 +177,7 @@ def _step(
     # One key for all sweeps on a support and all supports: common random numbers.
     # Fresh ones within a climb, over which a noisy engine is averaged.
     learns_noise = "state_noise" in learn or "observation_noise" in learn
-    sweep, data, active, support, gradient, known = outlook = look(
+    sweep, data, active, support, gradient, known = look(
         jax.random.fold_in(key, state.climb),
         model,
         at.support,
@@ -179,25 +188,31 @@ def _step(
     )
     if "initial" in learn:
         unknowns = learn_initial(sweep, unknowns)
+    # A noise that hardly hides the states makes steps too long along what the data
+    # hardly tell: damped once one was too long, less once one was not.
+    long = (state.size < 1) & (not engine.stochastic)
+    damping = jnp.where(long, jnp.maximum(10 * state.damping, 1e-4), state.damping / 10)
+    damping = jnp.where(damping < 1e-6, 0, damping).astype(gradient.dtype)
     # Coefficients and noises in one block matrix: one factorisation.
     n, m = len(support), len(state.move[1])
-    matrix = jnp.zeros((n + m, n + m), gradient.dtype)
-    matrix = matrix.at[:n, :n].set(known.coefficients)
+    metric = known.coefficients + damping * jnp.diag(jnp.diag(known.coefficients))
+    matrix = jnp.zeros((n + m, n + m), gradient.dtype).at[:n, :n].set(metric)
     slope = jnp.zeros(m, gradient.dtype)
     if known.noise is not None:
         observed = observation_squares(sweep, model, plan.ys)
-        slope = _noise_gradient(data, unknowns, observed, plan.ys.shape[0])
+        slope = noise_gradient(data, unknowns, observed, plan.ys.shape[0])
         # The information on a small variance vanishes with it: damped, or steps
         # overshoot.
-        damped = known.noise + jnp.eye(m, dtype=slope.dtype)
-        matrix = matrix.at[n:, n:].set(damped)
-    free = jnp.concatenate([support, _free(unknowns, learn, plan)])
+        matrix = matrix.at[n:, n:].set(known.noise + jnp.eye(m, dtype=slope.dtype))
+    free = jnp.concatenate([support, free_variances(unknowns, learn, plan)])
     inverse = inverse_on(matrix, free)
     rise = inverse[:n, :n] @ gradient
     noise_move = jnp.clip(inverse[n:, n:] @ slope, -1, 1)
+    lowest = jnp.pad(unknowns.state_noise <= plan.floor, (0, m - len(plan.floor)))
+    noise_move = jnp.where(lowest, jnp.maximum(noise_move, 0), noise_move)
     decrement = gradient @ rise + slope @ noise_move
     value = sweep.log_likelihood
-    value += _noise_prior(unknowns, learn, plan)
+    value += noise_prior(unknowns, learn, plan)
     finite = (
         jnp.isfinite(value)
         & jnp.all(jnp.isfinite(rise))
@@ -205,7 +220,9 @@ def _step(
         & jnp.isfinite(decrement)
     )
     slack = jnp.inf if engine.stochastic else 0.05
-    accepted = finite & (value >= at.log_likelihood - slack)
+    # The likelihood is that of the map made affine about the last path. Where even the
+    # shortest steps lose, the path has moved: go on from what it gives now.
+    accepted = finite & ((value >= at.log_likelihood - slack) | (state.size < SHORTEST))
     last = state.climb + 1 >= climb
     # A support on which the track is lost now and then is no candidate.
     held = jnp.where(finite, value, -jnp.inf)
@@ -214,24 +231,34 @@ def _step(
         top = last & finite
         level = total / (climb - (climb + 1) // 2)
     else:
-        top = accepted & ((decrement < 1e-3) | last)
+        # The path, too, has settled.
+        settled = jnp.abs(value - at.log_likelihood) < 10 * TOLERANCE
+        top = accepted & ((settled & (decrement < TOLERANCE)) | last)
         level = value
-    # Give a support up where even short steps lose the data.
-    stuck = ~accepted & (last | (state.size < 0.02))
+    stuck = ~accepted & (last | (state.size < SHORTEST))
     count = jnp.sum(at.support)
     reached = Candidate(
         unknowns=unknowns,
         support=at.support,
         path=sweep.path,
         log_likelihood=level,
-        criterion=jnp.where(top, -2 * level + price * count, jnp.inf),
+        criterion=-2 * level + price * count,
         costs=_costs(data, unknowns, plan) + price * jnp.sum(at.support, axis=1),
         decrement=decrement,
     )
-    better = reached.criterion < state.best.criterion - 1e-3
-    best = _where(better, reached, state.best)
-    quadratic = outlook.quadratic(unknowns.coefficients - plan.base)
-    found = best_subset(*quadratic, support, inverse[:n, :n], price)
+    ended = _where(stuck, at, reached)
+    better = (top | stuck) & (ended.criterion < state.best.criterion - 1e-3)
+    best = _where(better, ended, state.best)
+    fresh = top & (better | state.back)
+    here = gather(unknowns.coefficients - plan.base, active).ravel()
+    limit = jnp.where(fresh, state.limit, 0)
+    quadratic = metric, gradient + metric @ here
+    found = best_subset(*quadratic, support, inverse[:n, :n], price, limit)
+    # From nothing, too: a support with too many terms can be hard to leave.
+    limit = jnp.where(limit < MOST_CHANGES, 0, limit)
+    other = price_path(*quadratic, price * jnp.array([8.0, 4.0, 2.0, 1.0]), limit)
+    other = jax.tree.map(lambda leaf: leaf[-1], other)
+    found = _where((limit > 0) & (other.cost < found.cost - 1e-3), other, found)
     next_support = scatter(found.support.reshape(active.shape), active, M)
     proposed = Candidate(
         unknowns=unknowns._replace(
@@ -245,10 +272,17 @@ def _step(
         costs=jnp.full_like(unknowns.state_noise, jnp.inf),
         decrement=jnp.full_like(value, jnp.inf),
     )
-    fresh = top & better
+    failed = (top & ~fresh) | stuck
+    # The quadratic model promised too much for so many changes at once.
+    changes = jnp.sum(at.support != state.best.support)
+    again = failed & jnp.isfinite(state.best.criterion) & (changes > 2)
     unchanged = jnp.all(next_support == at.support)
-    done = (top & (~better | unchanged)) | stuck
+    done = (fresh & unchanged) | (failed & ~again)
     climbing = _where(accepted, reached._replace(log_likelihood=value), at)
+    climbing = _where(again, state.best, climbing)
+    limit = jnp.where(fresh, MOST_CHANGES, state.limit)
+    limit = jnp.where(again, jnp.maximum(changes // 4, 1), limit)
+    restart = fresh | again
     # Robbins and Monro's gain, once the climb is half over.
     gain = 1.0
     if engine.stochastic:
@@ -258,10 +292,13 @@ def _step(
     move = _where(accepted, move, state.move)
     return Refinement(
         at=_where(fresh, proposed, climbing),
-        move=_where(fresh, _no_move(unknowns), move),
-        size=jnp.where(fresh, 1.0, size).astype(value.dtype),
-        climb=jnp.where(fresh, 0, state.climb + 1),
-        total=jnp.where(fresh, 0, total),
+        move=_where(restart, _no_move(unknowns), move),
+        size=jnp.where(restart, 1.0, size).astype(value.dtype),
+        damping=jnp.where(restart, 0, jnp.where(accepted, damping, state.damping)),
+        climb=jnp.where(restart, 0, state.climb + 1),
+        total=jnp.where(restart, 0, total),
+        limit=limit,
+        back=jnp.where(restart, again, state.back),
         best=best,
         sweeps=state.sweeps + 1,
         done=done,
@@ -296,40 +333,6 @@ def crossed(starts: Refinement, plan: Plan) -> Refinement:
         return begin_refinement(unknowns, best.path[winner], plan)
 
     return jax.vmap(mix)(jnp.arange(number))
-
-
-def _noise_gradient(
-    data: Completed, unknowns: Unknowns, observed: Float[Array, "Ny"], steps: int
-) -> Float[Array, "m"]:
-    """Gradient in the logarithms of the variances."""
-    moved = data.weights @ data.residuals**2 + jnp.diag(data.spread)
-    return (
-        0.5
-        * jnp.concatenate(
-            [
-                moved / unknowns.state_noise - steps,
-                observed / unknowns.observation_noise - steps,
-            ]
-        )
-        + NOISE_PRIOR
-    )
-
-
-def _noise_prior(unknowns: Unknowns, learn: tuple[str, ...], plan: Plan) -> Array:
-    noises = jnp.concatenate([unknowns.state_noise, unknowns.observation_noise])
-    learnt = jnp.where(_free(unknowns, learn, plan), jnp.log(noises), 0)
-    return NOISE_PRIOR * jnp.sum(learnt)
-
-
-def _free(unknowns: Unknowns, learn: tuple[str, ...], plan: Plan) -> Bool[Array, "m"]:
-    """Which variances move."""
-    state = plan.free & ("state_noise" in learn)
-    return jnp.concatenate(
-        [
-            jnp.full(unknowns.state_noise.shape, state),
-            jnp.full(unknowns.observation_noise.shape, "observation_noise" in learn),
-        ]
-    )
 
 
 def _moved(

@@ -104,7 +104,10 @@ def active_size(n_terms: int) -> int:
 
 
 def screen(
-    data: Completed, keep: Bool[Array, "Nx M"], size: int
+    data: Completed,
+    keep: Bool[Array, "Nx M"],
+    size: int,
+    stand_ins: Float[Array, "Nx M"] | None = None,
 ) -> Int[Array, "Nx size"]:
     """For each equation, the columns to keep and those that explain most of the rest.
 
@@ -112,6 +115,8 @@ def screen(
         data: The completed data.
         keep: Terms that are in play already.
         size: Number of columns an equation.
+        stand_ins: How well each term would stand in for one that is kept; those that
+            do best take turns with those that explain most.
     """
     Nx, M = keep.shape
     if size == M:
@@ -121,7 +126,45 @@ def screen(
     explained = (data.residuals.T @ weighted) ** 2 / jnp.maximum(
         sizes, jnp.finfo(sizes.dtype).tiny
     )
-    return jax.lax.top_k(jnp.where(keep, jnp.inf, explained), size)[1]
+    score = explained
+    if stand_ins is not None:
+        score = jnp.maximum(_ranks(explained), _ranks(stand_ins))
+    return jax.lax.top_k(jnp.where(keep, jnp.inf, score), size)[1]
+
+
+def _ranks(values: Float[Array, "Nx M"]) -> Float[Array, "Nx M"]:
+    """The place of each entry in its row, the largest highest."""
+    return jnp.argsort(jnp.argsort(values, axis=1), axis=1).astype(values.dtype)
+
+
+def stand_ins(
+    terms: Float[Array, "T M"],
+    residuals: Float[Array, "T Nx"],
+    departures: Float[Array, "Nx M"],
+    most: int = 16,
+) -> Float[Array, "Nx M"]:
+    """How well each term explains what one of the model's terms explains.
+
+    A wrong term hides the right one: beside it, the right one explains nothing. So each
+    of a row's terms is left out in turn; what counts is the largest squared correlation
+    with what is missed then.
+
+    Args:
+        terms: Terms along a path.
+        residuals: What the model misses along it.
+        departures: Coefficients of the model.
+        most: Largest number of terms of an equation that are left out in turn.
+    """
+    most = min(most, departures.shape[1])
+    columns = jax.lax.top_k((departures != 0).astype(terms.dtype), most)[1]
+    left_out = jnp.take_along_axis(departures, columns, axis=1)
+    missed = residuals[:, :, None] + terms[:, columns] * left_out
+    size = jnp.sqrt(jnp.sum(terms**2, axis=0))
+    lengths = jnp.sqrt(jnp.sum(missed**2, axis=0))
+    tiny = jnp.finfo(terms.dtype).tiny
+    unit, missed = terms / jnp.maximum(size, tiny), missed / jnp.maximum(lengths, tiny)
+    match = jnp.einsum("tnk,tm->nkm", missed, unit) ** 2
+    return jnp.max(jnp.where((left_out != 0)[:, :, None], match, 0), axis=1)
 
 
 def gather(

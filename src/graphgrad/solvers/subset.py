@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
-from ..checks import check_at_least
 from ..engines.linalg import inverse_root
 
 
@@ -23,11 +22,13 @@ class Subset(NamedTuple):
     Attributes:
         support: The terms.
         coefficients: The minimiser on them.
+        cost: The quadratic there, and the price of the terms.
         margin: By how much the cheapest change of the support costs more.
     """
 
     support: Bool[Array, "n"]
     coefficients: Float[Array, "n"]
+    cost: Float[Array, ""]
     margin: Float[Array, ""]
 
 
@@ -37,8 +38,7 @@ def best_subset(
     start: Bool[Array, "n"],
     inverse: Float[Array, "n n"],
     price: Float[Array, ""],
-    *,
-    max_changes: int = 100,
+    max_changes: Int[Array, ""] | int = 100,
 ) -> Subset:
     """A support that no addition, drop or exchange improves.
 
@@ -58,7 +58,6 @@ def best_subset(
         >>> found.support.tolist(), found.coefficients.tolist()
         ([True, False, True], [3.0, 0.0, -2.0])
     """
-    check_at_least("max_changes", max_changes, 0, "100 is plenty.")
     unit = _units(information)
     table = _enter(_table(information, linear), start, inverse * unit[:, None] * unit)
     return _search(table, start, price, unit, max_changes)[1]
@@ -68,13 +67,14 @@ def price_path(
     information: Float[Array, "n n"],
     linear: Float[Array, "n"],
     prices: Float[Array, "L"],
-) -> Float[Array, "L n"]:
-    """Coefficients of the best subsets at falling prices, each from the one before."""
+    max_changes: Int[Array, ""] | int = 100,
+) -> Subset:
+    """The best subsets at falling prices, each from the one before."""
     unit, table = _units(information), _table(information, linear)
 
     def cheaper(carry: tuple[Array, Array], price: Array):
-        table, found = _search(*carry, price, unit, 100)
-        return (table, found.support), found.coefficients
+        table, found = _search(*carry, price, unit, max_changes)
+        return (table, found.support), found
 
     empty = jnp.zeros(len(linear), bool)
     return jax.lax.scan(cheaper, (table, empty), prices)[1]
@@ -108,7 +108,7 @@ def _table(information: Array, linear: Array) -> Array:
 
 
 def _search(
-    table: Array, support: Array, price: Array, unit: Array, max_changes: int
+    table: Array, support: Array, price: Array, unit: Array, max_changes: Array | int
 ) -> tuple[Array, Subset]:
     """Make the cheapest change until none pays."""
     n = len(support)
@@ -140,7 +140,8 @@ def _search(
     )
     coefficients = jnp.where(support, table[:n, n] / unit, 0)
     margin = _cheapest(table, support, price, least).cost
-    return table, Subset(support, coefficients, margin)
+    cost = table[n, n] + price * jnp.sum(support)
+    return table, Subset(support, coefficients, cost, margin)
 
 
 class _Change(NamedTuple):

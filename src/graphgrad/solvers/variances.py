@@ -1,0 +1,98 @@
+"""Variances that are learnt: prior, gradient, and what they are in the end."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from ..engines.information import Information, information
+from ..engines.linalg import inverse_root
+from .anneal import Plan
+from .statistics import Completed, gather
+from .subset import inverse_on
+from .unknowns import Unknowns, build
+
+NOISE_PRIOR = 0.5
+"""Weight of the logarithm of each learnt variance in the log-likelihood.
+
+It is the density, up to a constant, of a gamma law of shape 2 for the standard
+deviation, which keeps a variance that the data hardly tell from zero away from it
+(Chung et al., A nondegenerate penalized likelihood estimator for variance parameters,
+Psychometrika 78, 2013). Without it, short series drive the state noise to zero and
+buy terms for it.
+"""
+
+
+def noise_gradient(
+    data: Completed, unknowns: Unknowns, observed: Float[Array, "Ny"], steps: int
+) -> Float[Array, "m"]:
+    """Gradient in the logarithms of the variances."""
+    moved = data.weights @ data.residuals**2 + jnp.diag(data.spread)
+    return (
+        0.5
+        * jnp.concatenate(
+            [
+                moved / unknowns.state_noise - steps,
+                observed / unknowns.observation_noise - steps,
+            ]
+        )
+        + NOISE_PRIOR
+    )
+
+
+def noise_prior(unknowns: Unknowns, learn: tuple[str, ...], plan: Plan) -> Array:
+    """The prior's part of the log-likelihood."""
+    noises = jnp.concatenate([unknowns.state_noise, unknowns.observation_noise])
+    learnt = jnp.where(free_variances(unknowns, learn, plan), jnp.log(noises), 0)
+    return NOISE_PRIOR * jnp.sum(learnt)
+
+
+def free_variances(
+    unknowns: Unknowns, learn: tuple[str, ...], plan: Plan
+) -> Bool[Array, "m"]:
+    """Which variances move."""
+    state = plan.free & ("state_noise" in learn)
+    return jnp.concatenate(
+        [
+            jnp.full(unknowns.state_noise.shape, state),
+            jnp.full(unknowns.observation_noise.shape, "observation_noise" in learn),
+        ]
+    )
+
+
+def restricted(
+    unknowns: Unknowns,
+    path: Float[Array, "T_plus_1 Nx"],
+    plan: Plan,
+    learn: tuple[str, ...],
+) -> Float[Array, "Nx"]:
+    """State noise as if the coefficients that were fitted had been averaged over.
+
+    Fitted coefficients leave smaller residuals than the true ones. Restricted
+    likelihood makes up for it by -1/2 log det I, with I the information on the
+    coefficients; this takes one scoring step to its maximum, from that of the
+    likelihood with the prior, which it does without. A third of the logarithm takes
+    out the skewness: an estimate s / (n - 2/3) of a variance is too high as often as
+    too low.
+    """
+    Nx, M = plan.base.shape
+    terms = unknowns.coefficients != plan.base
+    active = jax.lax.top_k(terms.astype(plan.base.dtype), min(16, M))[1]
+    support = gather(terms, active).ravel()
+
+    def known(log_factor: Array) -> Information:
+        scaled = unknowns._replace(
+            state_noise=unknowns.state_noise * jnp.exp(log_factor)
+        )
+        model = build(plan.model, scaled, learn)
+        return information(model, plan.ys, path, active, noise=True)
+
+    zero = jnp.zeros((), plan.base.dtype)
+    here, change = jax.jvp(known, (zero,), (jnp.ones_like(zero),))
+    covariance = inverse_on(here.coefficients, support)
+    lost = -jnp.sum(covariance * change.coefficients.T, axis=1)
+    slope = 0.5 * jnp.sum(lost.reshape(active.shape), axis=1) + 1 / 3 - NOISE_PRIOR
+    assert here.noise is not None
+    metric = here.noise[:Nx, :Nx] + jnp.eye(Nx, dtype=slope.dtype)
+    metric += 0 * covariance[0, 0]  # factored after the other one
+    whiten = inverse_root(metric)
+    return unknowns.state_noise * jnp.exp(jnp.clip(whiten.T @ (whiten @ slope), -1, 1))
