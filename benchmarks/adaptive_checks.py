@@ -11,8 +11,10 @@ import time
 from collections import Counter
 
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.optimize import minimize
 
 import graphgrad as gg
 from adaptive_recovery import draw, in_chunks, interval
@@ -66,14 +68,14 @@ def lasso_on_data(ys: np.ndarray, library: AbstractLibrary) -> np.ndarray:
     return found
 
 
-def zoo(realisations: int = 20) -> None:
+def zoo(realisations: int = 20, steps: int = 200) -> None:
     print("| system | T | F1 adaptive | F1 lasso on the data | outcomes |")
     print("|---|---|---|---|---|")
     for name in gg.systems.SYSTEMS:
         if name in ("kuramoto", "lorenz96"):
             continue
         system = gg.systems.get(name, key=jax.random.key(5))
-        states, ys, _ = draw(system, 100, realisations)
+        states, ys, _ = draw(system, steps, realisations)
         model = system.model(initial=states[0, 0] if system.spin_up else None)
         truth = np.asarray(model.coefficients)
 
@@ -89,7 +91,7 @@ def zoo(realisations: int = 20) -> None:
         )
         ended = Counter(gg.Outcome(int(code)).name for code in codes)
         print(
-            f"| {name} | 100 | {interval(ours, 3)} | {interval(theirs, 3)} | "
+            f"| {name} | {steps} | {interval(ours, 3)} | {interval(theirs, 3)} | "
             f"{', '.join(f'{n} {k}' for k, n in ended.most_common())} |",
             flush=True,
         )
@@ -131,30 +133,62 @@ def long(realisations: int = 4) -> None:
 
 
 def kuramoto(realisations: int = 3) -> None:
-    engine = gg.GaussianSmoother()
-    print("| degree | T | nRMSE of filtered means (Gaussian) |")
-    print("|---|---|---|")
-    for degree in (2, 3):
-        for steps in (50, 100, 200) if degree == 2 else (100,):
-            ratios = []
-            for i in range(realisations):
-                system = gg.systems.kuramoto(jax.random.key(i))
-                path = system.simulate(jax.random.key(100 + i), steps=steps)
-                ys, initial = path.observations, path.states[0]
-                true = system.model(initial=initial)
-                known = {
-                    "state_noise": system.state_noise,
-                    "observation_noise": system.observation_noise,
-                    "initial_mean": initial,
-                    "initial_noise": system.initial_noise,
-                }
-                library = gg.Polynomial(system.n_states, degree)
-                model = gg.state_space_model(library, **known)
-                found = gg.adaptive(KEY, ys, model)
-                best = jax.jit(engine.sweep)(KEY, true, jnp.asarray(ys)).filtered
-                ratios.append(float(nrmse(found.filtered, best, path.states[1:])))
-            ratios = np.asarray(ratios)
-            print(f"| {degree} | {steps} | {interval(ratios, 3)} |", flush=True)
+    """Error of the filtered means over that of the true model's, by the same filter."""
+    gaussian, particles = gg.GaussianSmoother(), gg.ParticleFilter(100)
+
+    @jax.jit
+    def by_particles(model, ys):
+        return particles(KEY, model, ys).means
+
+    print("| degree | T | nRMSE, Gaussian | of TrueMLE | nRMSE, 100 particles | time |")
+    print("|---|---|---|---|---|---|")
+    for degree, steps in ((2, 50), (2, 100), (2, 200), (3, 100)):
+        ratios, begin = [], time.perf_counter()
+        for i in range(realisations):
+            system = gg.systems.kuramoto(jax.random.key(i))
+            path = system.simulate(jax.random.key(100 + i), steps=steps)
+            ys, states = jnp.asarray(path.observations), path.states[1:]
+            true = system.model(initial=path.states[0])
+            model = gg.state_space_model(
+                gg.Polynomial(system.n_states, degree),
+                state_noise=system.state_noise,
+                observation_noise=system.observation_noise,
+                initial_mean=path.states[0],
+                initial_noise=system.initial_noise,
+            )
+            found = gg.adaptive(KEY, ys, model)
+            fitted = model.with_coefficients(found.coefficients)
+            means = jax.jit(gaussian.sweep)
+            best = means(KEY, true, ys).filtered
+            likeliest = means(KEY, most_likely(true, system, ys), ys).filtered
+            drawn = by_particles(fitted, ys), by_particles(true, ys)
+            ratios.append(
+                [
+                    float(nrmse(found.filtered, best, states)),
+                    float(nrmse(likeliest, best, states)),
+                    float(nrmse(*drawn, states)),
+                ]
+            )
+        cells = " | ".join(interval(column, 3) for column in np.transpose(ratios))
+        seconds = (time.perf_counter() - begin) / realisations
+        print(f"| {degree} | {steps} | {cells} | {seconds:.0f} s |", flush=True)
+
+
+def most_likely(true, system, ys):
+    """Kuramoto's model with eta and K of maximum likelihood, by the extended filter."""
+    flat, unravel = jax.flatten_util.ravel_pytree(
+        jax.tree.map(jnp.asarray, system.rate)
+    )
+
+    def build(z):
+        rate = unravel(flat + z)
+        return true.with_mean(gg.systems.EulerMean(rate, system.dt))
+
+    def loss(z):
+        return -gg.GaussianSmoother().sweep(KEY, build(z), ys).log_likelihood
+
+    found = minimize(loss, jnp.zeros_like(flat), method="BFGS", options={"maxiter": 40})
+    return build(found.x)
 
 
 def engines() -> None:

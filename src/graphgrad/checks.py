@@ -40,12 +40,17 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return value
 
 
-def check_finite(name: str, value: Any, remedy: str) -> np.ndarray:
-    """Return `value` as an array of floats, or say where it is NaN or infinite."""
+def check_numbers(name: str, value: Any, remedy: str) -> np.ndarray:
+    """Return `value` as an array of floats, or say that it is none."""
     try:
-        array = np.asarray(value, dtype=float)
+        return np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` must hold numbers: {error}. {remedy}") from error
+
+
+def check_finite(name: str, value: Any, remedy: str) -> np.ndarray:
+    """Return `value` as an array of floats, or say where it is NaN or infinite."""
+    array = check_numbers(name, value, remedy)
     bad = np.argwhere(~np.isfinite(np.atleast_1d(array)))
     if len(bad):  # Not `bad.size`: it is 0 for a single number.
         where = tuple(int(i) for i in bad[0])
@@ -102,9 +107,15 @@ def check_covariance(name: str, value: Any, size: int) -> np.ndarray:
 
 
 def check_series(name: str, value: Any, *, n_columns: int, least: int) -> np.ndarray:
-    """Return a time series as a finite `(T, Ny)` array with T of at least `least`."""
+    """Return a time series as a `(T, Ny)` array with T of at least `least`.
+
+    NaN stands for what was not observed; every column has something that was.
+    """
     remedy = "Give one row for each time step and one column for each quantity seen."
-    array = check_finite(name, value, f"Drop or fill the missing entries. {remedy}")
+    array = check_numbers(name, value, remedy)
+    check_finite(
+        name, np.where(np.isnan(array), 0, array), f"NaN says not observed. {remedy}"
+    )
     if array.ndim != 2:
         raise ValueError(
             f"`{name}` must be a (T, Ny) array, got shape {array.shape}. {remedy}"
@@ -114,4 +125,10 @@ def check_series(name: str, value: Any, *, n_columns: int, least: int) -> np.nda
             f"`{name}` must have at least {least} rows, got {array.shape[0]}. {remedy}"
         )
     check_shape(name, array.shape, (array.shape[0], n_columns), remedy)
+    empty = np.flatnonzero(np.isnan(array).all(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"`{name}` must have an observation in every column, got none in column "
+            f"{int(empty[0])}. Drop it: a state may go unseen."
+        )
     return array

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_at_least
 from ..model import GaussianNoise, StateSpaceModel, checked_series
 from .linalg import inverse_root
-from .sweep import AbstractEngine, Sweep, gaussian_parts
+from .sweep import AbstractEngine, Seen, Sweep, gaussian_parts
 
 
 class EnsembleSmoother(AbstractEngine):
@@ -63,9 +63,9 @@ class EnsembleSmoother(AbstractEngine):
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,  # noqa: ARG002
     ) -> Sweep:
-        initial, noise, observation, H = gaussian_parts(model, "ensemble")
+        initial, noise, observation, matrix = gaussian_parts(model, "ensemble")
         ys = jnp.asarray(checked_series(ys, model))
-        Q, R = noise.covariance, observation.noise.covariance
+        Q = noise.covariance
         T, P = ys.shape[0], self.num_members
         start_key, loop_key = jax.random.split(key)
         origin = jnp.broadcast_to(model.initial_mean, (P, model.n_states))
@@ -73,19 +73,20 @@ class EnsembleSmoother(AbstractEngine):
 
         def step(members: Array, inputs: tuple[Array, Array]):
             (state_key, seen_key), y = inputs
+            seen = Seen.of(y, matrix, observation.noise.covariance)
+            H, R = seen.matrix, seen.covariance
             moved = model.transition.mean(members)
             predicted = jnp.mean(moved, axis=0)
             away = moved - predicted
             Pp = away.T @ away / P + Q
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
-            z = whiten @ (y - H @ predicted)
-            increment = jnp.sum(
-                jnp.log(jnp.diag(whiten)) - 0.5 * (z**2 + math.log(2 * math.pi))
-            )
+            z = whiten @ (seen.y - H @ predicted)
+            increment = seen.log_density(z, whiten)
             forecast = moved + _noise(state_key, noise, away)
-            seen = y + _noise(seen_key, observation.noise, forecast - predicted)
-            analysed = forecast + (seen - forecast @ H.T) @ gain.T
+            drawn = seen.y + _noise(seen_key, observation.noise, forecast - predicted)
+            surprise = jnp.where(seen.kept, drawn - forecast @ H.T, 0)
+            analysed = forecast + surprise @ gain.T
             cross = away.T @ (members - jnp.mean(members, axis=0)) / P
             # Factored after the other one: two at once can wait for each other.
             inner = inverse_root(Pp + 0 * whiten[0, 0])

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_at_least, check_choice
 from ..model import AbstractMean, StateSpaceModel
 from .linalg import inverse_root, root, symmetric
-from .sweep import AbstractEngine, Sweep, gaussian_parts
+from .sweep import AbstractEngine, Seen, Sweep, gaussian_parts
 
 
 class Affine(NamedTuple):
@@ -132,26 +132,26 @@ class GaussianSmoother(AbstractEngine):
     def _filter(
         self, model: StateSpaceModel, ys: Array, about: tuple[Array, Array] | None
     ) -> "_Filtered":
-        initial, noise, observation, H = gaussian_parts(model, "gaussian")
-        Q, R = noise.covariance, observation.noise.covariance
+        initial, noise, observation, matrix = gaussian_parts(model, "gaussian")
+        Q = noise.covariance
         linearise = LINEARISATIONS[self.linearisation]
         eye = jnp.eye(model.n_states, dtype=Q.dtype)
 
         def step(carry: tuple[Array, Array], inputs):
             m, P = carry
             y, about = inputs
+            seen = Seen.of(y, matrix, observation.noise.covariance)
+            H, R = seen.matrix, seen.covariance
             centre = (m, P) if about is None else about
             affine = linearise(model.transition.mean, *centre)
             F = affine.slope
             predicted = affine.value + F @ (m - affine.centre)
             Pp = symmetric(F @ P @ F.T + affine.error + Q)
-            surprise = y - H @ predicted
+            surprise = seen.y - H @ predicted
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
             z = whiten @ surprise
-            increment = jnp.sum(
-                jnp.log(jnp.diag(whiten)) - 0.5 * (z**2 + math.log(2 * math.pi))
-            )
+            increment = seen.log_density(z, whiten)
             m_next = predicted + gain @ surprise
             # Joseph's form: symmetric and positive definite under rounding.
             shrink = eye - gain @ H

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Int
 
 from ..model import StateSpaceModel
 from .linalg import inverse_root
-from .sweep import gaussian_parts
+from .sweep import Seen, gaussian_parts
 
 
 class Information(NamedTuple):
@@ -53,7 +53,7 @@ def information(
         active: For each equation, the columns of its active terms.
         noise: Also give the information on noise variances.
     """
-    initial, state_noise, observation, H = gaussian_parts(model, "gaussian")
+    initial, state_noise, observation, matrix = gaussian_parts(model, "gaussian")
     Q, R = state_noise.covariance, observation.noise.covariance
     C, library = model.coefficients, model.library
     Nx, A = active.shape
@@ -75,22 +75,25 @@ def information(
     def step(carry, inputs):
         m, P, dm, dP = carry  # the law of x_{t-1} and its derivatives
         y, x, value, slope = inputs
+        seen = Seen.of(y, matrix, R)
+        H, kept = seen.matrix, seen.kept[:, None] & seen.kept
         terms = value + slope @ (m - x)
         F = C @ slope
         predicted, Pp = C @ terms, F @ P @ F.T + Q
         own = eye[:, :, None] * terms[active]  # each term acts on its own equation
         dm_predicted = F @ dm + own.reshape(Nx, Nx * A)
-        whiten = inverse_root(H @ Pp @ H.T + R)
+        whiten = inverse_root(H @ Pp @ H.T + seen.covariance)
         gain = Pp @ H.T @ whiten.T @ whiten
         shrink = eye - gain @ H
         Z = whiten @ (H @ dm_predicted)
         W = None
         if noise:
             dPp = F @ dP @ F.T + dQ
-            W = (whiten @ (H @ dPp @ H.T + dR) @ whiten.T).reshape(Nx + Ny, -1)
-            dP = shrink @ dPp @ shrink.T + gain @ dR @ gain.T
-        m = predicted + gain @ (y - H @ predicted)
-        P = shrink @ Pp @ shrink.T + gain @ R @ gain.T
+            dR_seen = jnp.where(kept, dR, 0)
+            W = (whiten @ (H @ dPp @ H.T + dR_seen) @ whiten.T).reshape(Nx + Ny, -1)
+            dP = shrink @ dPp @ shrink.T + gain @ dR_seen @ gain.T
+        m = predicted + gain @ (seen.y - H @ predicted)
+        P = shrink @ Pp @ shrink.T + gain @ seen.covariance @ gain.T
         return (m, P, shrink @ dm_predicted, dP), (Z, W)
 
     start = (

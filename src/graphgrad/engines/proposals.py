@@ -9,12 +9,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..model import (
     AbstractMean,
-    AbstractNoise,
     GaussianNoise,
     LinearGaussian,
     StateSpaceModel,
     Transition,
 )
+from .sweep import Seen
 
 
 class AbstractProposalLaw(eqx.Module):
@@ -77,21 +77,26 @@ class Bootstrap(AbstractProposal):
 
 class _GuidedLaw(AbstractProposalLaw):
     mean: AbstractMean
+    noise: GaussianNoise
     observation: LinearGaussian
-    gain: Float[Array, "Nx"] | Float[Array, "Nx Ny"]
-    noise: AbstractNoise
 
-    def _centre(self, x: Array, y: Array) -> Array:
-        mean = self.mean(x)
-        surprise = y - self.observation.mean(mean)
-        if self.gain.ndim == 1:
-            return mean + self.gain * surprise
-        return mean + surprise @ self.gain.T
+    def _law(self, x: Array, y: Array) -> tuple[Array, GaussianNoise]:
+        """Means of x_t given x_{t-1} and y_t, and the noise about them."""
+        mean, seen = self.mean(x), ~jnp.isnan(y)
+        surprise = jnp.where(seen, y - self.observation.mean(mean), 0)
+        noise, observation = self.noise, self.observation
+        if observation.matrix is None and noise.diagonal and observation.noise.diagonal:
+            q, r = noise.scale**2, observation.noise.scale**2
+            scale = jnp.where(seen, jnp.sqrt(q * r / (q + r)), noise.scale)
+            return mean + q / (q + r) * surprise, GaussianNoise(scale)
+        gain, covariance = _condition(noise, observation, y)
+        return mean + surprise @ gain.T, GaussianNoise.of(covariance)
 
     def sample(
         self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
     ) -> Float[Array, "K Nx"]:
-        return self.noise.sample(key, self._centre(x, y))
+        mean, noise = self._law(x, y)
+        return noise.sample(key, mean)
 
     def log_prob(
         self,
@@ -99,7 +104,8 @@ class _GuidedLaw(AbstractProposalLaw):
         x: Float[Array, "K Nx"],
         y: Float[Array, "Ny"],
     ) -> Float[Array, "K"]:
-        return self.noise.log_prob(x_next, self._centre(x, y))
+        mean, noise = self._law(x, y)
+        return noise.log_prob(x_next, mean)
 
 
 class LocallyOptimal(AbstractProposal):
@@ -116,23 +122,17 @@ class LocallyOptimal(AbstractProposal):
                 f"{type(noise).__name__} and {type(observation).__name__}. "
                 "Use Bootstrap."
             )
-        if observation.matrix is None and noise.diagonal and observation.noise.diagonal:
-            q, r = noise.scale**2, observation.noise.scale**2
-            gain, posterior = q / (q + r), GaussianNoise(jnp.sqrt(q * r / (q + r)))
-        else:
-            gain, covariance = _condition(noise, observation)
-            posterior = GaussianNoise.of(covariance)
-        return _GuidedLaw(model.transition.mean, observation, gain, posterior)
+        return _GuidedLaw(model.transition.mean, noise, observation)
 
 
 def _condition(
-    noise: GaussianNoise, observation: LinearGaussian
+    noise: GaussianNoise, observation: LinearGaussian, y: Array
 ) -> tuple[Array, Array]:
     """Gain and covariance of x given y = H x + r, for x of covariance Q."""
-    Q, R = noise.covariance, observation.noise.covariance
-    H = observation.matrix
+    Q, H = noise.covariance, observation.matrix
     if H is None:
         H = jnp.eye(Q.shape[0], dtype=Q.dtype)
+    _, H, R, _ = Seen.of(y, H, observation.noise.covariance)
     S = jax.scipy.linalg.cho_factor(H @ Q @ H.T + R, lower=True)
     gain = jax.scipy.linalg.cho_solve(S, H @ Q).T
     # Joseph's form: symmetric and positive definite under rounding.

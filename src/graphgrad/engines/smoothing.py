@@ -23,10 +23,16 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..checks import check_at_least, check_choice, check_shape
+from ..checks import check_at_least, check_choice
 from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, checked_series
+from .conditional import (
+    choose,
+    conditional_filter,
+    looking_ahead,
+    with_finite_particles,
+)
 from .particle import FilterResult, ParticleFilter
 from .proposals import PROPOSALS, AbstractProposal, Bootstrap, LocallyOptimal
 from .resampling import RESAMPLING
@@ -102,13 +108,13 @@ def backward(
         uniforms, x, log_w = inputs
 
         def one(uniform: Array, x_next: Array) -> Array:
-            return x[_choose(uniform, _looking_ahead(model, log_w, x, x_next), log_w)]
+            return x[choose(uniform, looking_ahead(model, log_w, x, x_next), log_w)]
 
         points = jax.vmap(one)(uniforms, x_next)
         return points, points
 
-    choose = jax.vmap(_choose, in_axes=(0, None))
-    last = result.particles[-1][choose(uniforms[-1], result.log_weights[-1])]
+    each = jax.vmap(choose, in_axes=(0, None))
+    last = result.particles[-1][each(uniforms[-1], result.log_weights[-1])]
     _, paths = jax.lax.scan(
         back, last, (uniforms[:-1], _before(result), log_weights), reverse=True
     )
@@ -225,10 +231,12 @@ class ParticleSmoother(AbstractEngine):
             self.num_particles, proposal=proposal, resampling=self.resampling
         )
         if self.smoothing != "ancestor":
-            return _finite(model, plain(key, model, ys))
+            return with_finite_particles(model, plain(key, model, ys))
         if previous is None:
             key, plain_key, trace_key = jax.random.split(key, 3)
-            previous = _trace(trace_key, _finite(model, plain(plain_key, model, ys)))
+            previous = _trace(
+                trace_key, with_finite_particles(model, plain(plain_key, model, ys))
+            )
         return conditional_filter(
             key, model, ys, previous, self.num_particles, proposal
         )
@@ -240,100 +248,6 @@ class ParticleSmoother(AbstractEngine):
         if gaussian and isinstance(model.observation, LinearGaussian):
             return LocallyOptimal()
         return Bootstrap()
-
-
-def conditional_filter(
-    key: PRNGKeyArray,
-    model: StateSpaceModel,
-    ys: Float[Array, "T Ny"],
-    reference: Float[Array, "T_plus_1 Nx"],
-    num_particles: int,
-    proposal: AbstractProposal,
-) -> FilterResult:
-    """A filter whose last particle follows a path and is given new ancestors.
-
-    Args:
-        key: Random key.
-        model: The model.
-        ys: Observations.
-        reference: The path x_0..x_T.
-        num_particles: Number of particles, with the one that is fixed.
-        proposal: Where the other particles are drawn.
-    """
-    T, K = ys.shape[0], num_particles
-    check_shape(
-        "previous",
-        reference.shape,
-        (T + 1, model.n_states),
-        "Give the `path` of a sweep over the same series.",
-    )
-    reference = _defined(model, reference)
-    law = proposal.prepare(model)
-    start_key, loop_key, ancestor_key = jax.random.split(key, 3)
-    x0 = model.initial_noise.sample(
-        start_key, jnp.broadcast_to(model.initial_mean, (K, model.n_states))
-    )
-    x0 = x0.at[-1].set(reference[0])
-    equal = jnp.full(K, -jnp.log(K), ys.dtype)
-
-    def step(carry: tuple[Array, Array], inputs: tuple[Array, Array, Array, Array]):
-        x, log_w = carry
-        (resample_key, draw_key), uniform, y, fixed = inputs
-        ancestors = RESAMPLING["multinomial"](resample_key, log_w)
-        # Where no particle can have led to the path, its own past did.
-        stay = jnp.where(jnp.arange(K) == K - 1, 0, -jnp.inf)
-        past = _choose(uniform, _looking_ahead(model, log_w, x, fixed), stay)
-        ancestors = ancestors.at[-1].set(past)
-        parents = x[ancestors]
-        x_next = law.sample(draw_key, parents, y).at[-1].set(fixed)
-        log_nu = equal + (
-            model.observation.log_prob(y, x_next)
-            + model.transition.log_prob(x_next, parents)
-            - law.log_prob(x_next, parents, y)
-        )
-        # As in the plain filter: undefined is impossible, and a loss is recorded.
-        log_nu = jnp.where(jnp.isnan(log_nu), -jnp.inf, log_nu)
-        increment = jax.nn.logsumexp(log_nu)
-        alive = jnp.isfinite(increment)
-        log_w_next = jnp.where(alive, log_nu - increment, equal)
-        return (x_next, log_w_next), (x_next, log_w_next, ancestors, increment)
-
-    _, (particles, log_weights, ancestors, increments) = jax.lax.scan(
-        step,
-        (x0, equal),
-        (
-            jax.random.split(loop_key, (T, 2)),
-            jax.random.uniform(ancestor_key, (T,), ys.dtype),
-            ys,
-            reference[1:],
-        ),
-    )
-    result = FilterResult(
-        log_likelihood=jnp.sum(increments),
-        increments=increments,
-        means=jnp.einsum("tk,tkn->tn", jnp.exp(log_weights), particles),
-        effective_sizes=1 / jnp.sum(jnp.exp(2 * log_weights), axis=1),
-        initial_particles=x0,
-        particles=particles,
-        log_weights=log_weights,
-        ancestors=ancestors,
-    )
-    return _finite(model, result)
-
-
-def _defined(model: StateSpaceModel, x: Array) -> Array:
-    """States with those that overflowed replaced by the initial mean."""
-    finite = jnp.all(jnp.isfinite(x), axis=-1, keepdims=True)
-    return jnp.where(finite, x, model.initial_mean)
-
-
-def _finite(model: StateSpaceModel, result: FilterResult) -> FilterResult:
-    """The result with finite particles: one of weight zero must not make a mean NaN."""
-    particles = _defined(model, result.particles)
-    return result._replace(
-        particles=particles,
-        means=jnp.einsum("tk,tkn->tn", jnp.exp(result.log_weights), particles),
-    )
 
 
 def _before(result: FilterResult) -> Float[Array, "T K Nx"]:
@@ -353,38 +267,7 @@ def _trace(key: PRNGKeyArray, result: FilterResult) -> Float[Array, "T_plus_1 Nx
         return ancestors[number], number
 
     final = result.log_weights[-1]
-    last = _choose(jax.random.uniform(key, (), final.dtype), final)
+    last = choose(jax.random.uniform(key, (), final.dtype), final)
     first, numbers = jax.lax.scan(back, last, result.ancestors, reverse=True)
     path = jnp.take_along_axis(result.particles, numbers[:, None, None], axis=1)
     return jnp.concatenate([result.initial_particles[first][None], path[:, 0]])
-
-
-def _looking_ahead(
-    model: StateSpaceModel, log_w: Array, x: Array, x_next: Array
-) -> Float[Array, "K"]:
-    """Log-weights of particles x given that x_next follows."""
-    return log_w + model.transition.log_prob(jnp.broadcast_to(x_next, x.shape), x)
-
-
-def _choose(
-    uniform: Array, log_weights: Array, otherwise: Array | None = None
-) -> Int[Array, ""]:
-    """A number drawn by log-weights, or by others where none of them is finite.
-
-    By inverting the cumulative weights at a uniform random number:
-    `jax.random.categorical` needs such a number for each particle.
-    """
-    log_weights = jnp.where(jnp.isnan(log_weights), -jnp.inf, log_weights)
-    if otherwise is not None:
-        alive = jnp.any(jnp.isfinite(log_weights))
-        log_weights = jnp.where(alive, log_weights, otherwise)
-    weights = jnp.exp(log_weights - jnp.max(log_weights))
-    cumulative = jnp.cumsum(weights)
-    point = uniform * cumulative[-1]
-    number = jnp.searchsorted(cumulative, point, side="right").astype(jnp.int32)
-    # A running sum that is computed in parallel may rise a little where a weight is
-    # zero, and the point may be rounded up to its end: then take the first that can be.
-    first = jnp.searchsorted(cumulative, 0, side="right").astype(jnp.int32)
-    return jnp.where(
-        weights.at[number].get(mode="fill", fill_value=0) > 0, number, first
-    )

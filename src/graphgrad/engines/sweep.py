@@ -1,11 +1,12 @@
 """What every engine gives: the hidden path given all the data, as weighted points."""
 
+import math
 from abc import abstractmethod
 from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..model import GaussianNoise, LinearGaussian, StateSpaceModel
 
@@ -76,6 +77,46 @@ class AbstractEngine(eqx.Module):
             ys: Observations.
             previous: `path` of the sweep before, for engines that start from one.
         """
+
+
+class Seen(NamedTuple):
+    """What is observed of one row: rows of H that are not are zero.
+
+    Attributes:
+        y: The observation, zero where it is missing.
+        matrix: H, zero in the rows that are missing.
+        covariance: R; missing entries are independent, of variance one.
+        kept: Which entries are observed.
+    """
+
+    y: Float[Array, "Ny"]
+    matrix: Float[Array, "Ny Nx"]
+    covariance: Float[Array, "Ny Ny"]
+    kept: Bool[Array, "Ny"]
+
+    @classmethod
+    def of(
+        cls,
+        y: Float[Array, "Ny"],
+        matrix: Float[Array, "Ny Nx"],
+        covariance: Float[Array, "Ny Ny"],
+    ) -> "Seen":
+        """Of a row in which NaN says missing."""
+        kept = ~jnp.isnan(y)
+        rest = jnp.diag(1 - kept.astype(covariance.dtype))
+        return cls(
+            jnp.where(kept, y, 0),
+            jnp.where(kept[:, None], matrix, 0),
+            jnp.where(kept[:, None] & kept, covariance, 0) + rest,
+            kept,
+        )
+
+    def log_density(
+        self, z: Float[Array, "Ny"], whiten: Float[Array, "Ny Ny"]
+    ) -> Float[Array, ""]:
+        """Of the observed entries, from the whitened surprise and what whitened it."""
+        constant = 0.5 * math.log(2 * math.pi) * jnp.sum(self.kept)
+        return jnp.sum(jnp.log(jnp.diag(whiten)) - 0.5 * z**2) - constant
 
 
 def gaussian_parts(

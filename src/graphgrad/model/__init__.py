@@ -6,6 +6,7 @@ from .noise import GaussianNoise as GaussianNoise
 from .observation import AbstractObservation as AbstractObservation
 from .observation import LinearGaussian as LinearGaussian
 from .series import checked_series as checked_series
+from .series import filled as filled
 from .state_space import StateSpaceModel as StateSpaceModel
 from .state_space import simulate as simulate
 from .transition import AbstractMean as AbstractMean

@@ -6,7 +6,7 @@ from abc import abstractmethod
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 
 class AbstractNoise(eqx.Module):
@@ -65,6 +65,14 @@ class GaussianNoise(AbstractNoise):
         if self.diagonal:
             return jnp.diag(self.scale**2)
         return self.scale @ self.scale.T
+
+    def only(self, kept: Bool[Array, "N"]) -> "GaussianNoise":
+        """The law of the kept coordinates, beside standard normal ones for the rest."""
+        if self.diagonal:
+            return GaussianNoise(jnp.where(kept, self.scale, 1))
+        covariance = jnp.where(kept[:, None] & kept, self.covariance, 0)
+        rest = jnp.diag(1 - kept.astype(covariance.dtype))
+        return GaussianNoise.of(covariance + rest)
 
     def sample(
         self, key: PRNGKeyArray, mean: Float[Array, "*batch N"]

@@ -1,8 +1,10 @@
 """What is seen of the state."""
 
+import math
 from abc import abstractmethod
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .noise import GaussianNoise
@@ -25,11 +27,14 @@ class AbstractObservation(eqx.Module):
     def log_prob(
         self, y: Float[Array, "Ny"], x: Float[Array, "*batch Nx"]
     ) -> Float[Array, "*batch"]:
-        """Log-density of one observation for each of several states."""
+        """Log-density of one observation for each of several states.
+
+        NaN says that an entry was not observed: the density is that of the others.
+        """
 
 
 class LinearGaussian(AbstractObservation):
-    """y = H x + noise.
+    """y = H x + noise; entries of y may be missing.
 
     Attributes:
         noise: Gaussian noise of the observation.
@@ -50,4 +55,7 @@ class LinearGaussian(AbstractObservation):
     def log_prob(
         self, y: Float[Array, "Ny"], x: Float[Array, "*batch Nx"]
     ) -> Float[Array, "*batch"]:
-        return self.noise.log_prob(y, self.mean(x))
+        mean, seen = self.mean(x), ~jnp.isnan(y)
+        # What was not observed is where it is expected, with a density to take out.
+        log_prob = self.noise.only(seen).log_prob(jnp.where(seen, y, mean), mean)
+        return log_prob + 0.5 * math.log(2 * math.pi) * jnp.sum(~seen)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
@@ -27,3 +28,23 @@ def checked_series(
     # Left to NumPy until it meets a compiled function: each step outside of one costs
     # a compilation of its own.
     return ys.astype(model.initial_mean.dtype)
+
+
+def filled(ys: Float[Array, "T Ny"]) -> Float[Array, "T Ny"]:
+    """Observations with gaps bridged by straight lines, and flat before and after.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> nan = jnp.nan
+        >>> filled(jnp.array([[nan], [1.0], [nan], [3.0], [nan]])).ravel().tolist()
+        [1.0, 1.0, 2.0, 3.0, 3.0]
+    """
+    seen, steps = ~jnp.isnan(ys), len(ys)
+    times = jnp.broadcast_to(jnp.arange(steps)[:, None], ys.shape)
+    before = jax.lax.cummax(jnp.where(seen, times, -1))
+    after = jax.lax.cummin(jnp.where(seen, times, steps), reverse=True)
+    before = jnp.where(before < 0, after, before)
+    after = jnp.where(after >= steps, before, after)
+    left, right = (jnp.take_along_axis(ys, at, axis=0) for at in (before, after))
+    share = (times - before) / jnp.maximum(after - before, 1)
+    return left + share * (right - left)

@@ -104,7 +104,7 @@ def choose_weight(
         fits = fit_path(key, ys, model, weights, **options)
         # All by the criterion as it is, whatever price each was searched at.
         terms = jnp.sum(fits.coefficients != fits.base, axis=(1, 2))
-        price = extended_bic_price(ys.size, fits.base[0].size)
+        price = extended_bic_price(jnp.asarray(ys), fits.base[0].size)
         scores = np.asarray(-2 * fits.log_likelihood + price * terms)
         best = int(np.argmin(scores))
         chosen = jax.tree.map(lambda leaf: leaf[best], fits)

@@ -19,7 +19,7 @@ from ..compiling import compiled
 from ..engines import AbstractEngine, choose_engine
 from ..engines.sweep import gaussian_parts
 from ..library.degrees import default_states
-from ..model import StateSpaceModel, checked_series
+from ..model import StateSpaceModel, checked_series, filled
 from ..solution import Outcome, Solution
 from .anneal import STILL, Annealing, Plan, anneal, begin
 from .outcome import against_persistence
@@ -109,7 +109,7 @@ def adaptive(
 
     Args:
         key: Random key; the same key gives the same result.
-        ys: Observations, `(T, Ny)`.
+        ys: Observations, `(T, Ny)`; NaN says not observed.
         model: What is known; its coefficients are ignored.
         engine: How the hidden path is inferred: `"auto"`, `"gaussian"`,
             `"particle"`, `"ensemble"`, or an engine of yours.
@@ -196,16 +196,16 @@ def _begin(
 ) -> tuple[Plan, Annealing]:
     """The plan, and all starts."""
     ys = jnp.asarray(ys)
+    states = filled(ys)
     base = jnp.zeros_like(model.coefficients)
     if form == "rate":
         base = base + _identity(model)
     floor = given(model).state_noise
     if "state_noise" in learn:
         # So low that it only keeps logarithms finite.
-        floor = 1e-6 * jnp.mean(jnp.diff(ys, axis=0) ** 2) * jnp.ones_like(floor)
-    states = ys
+        floor = 1e-6 * jnp.mean(jnp.diff(states, axis=0) ** 2) * jnp.ones_like(floor)
     if (matrix := gaussian_parts(model, "adaptive solver's")[2].matrix) is not None:
-        states = ys @ jnp.linalg.pinv(matrix).T
+        states = states @ jnp.linalg.pinv(matrix).T
     path = jnp.concatenate([model.initial_mean[None], states])
     plan = Plan(ys, model, base, floor, weight, path, jnp.array(True))
     start = begin(plan)

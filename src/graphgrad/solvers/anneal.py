@@ -34,6 +34,7 @@ from .unknowns import (
     given,
     learn_initial,
     observation_squares,
+    observed_steps,
 )
 
 PENALTIES = (1.0, 1.7, 3.0, 5.0, 8.0, 13.0)
@@ -214,7 +215,7 @@ def _step(
         coefficients=plan.base + scatter(chosen, active, M), state_noise=variance
     )
     if "observation_noise" in learn:
-        r = observation_squares(sweep, model, plan.ys) / T
+        r = observation_squares(sweep, model, plan.ys) / observed_steps(plan.ys)
         next_unknowns = next_unknowns._replace(observation_noise=r)
     if "initial" in learn:
         next_unknowns = learn_initial(sweep, next_unknowns)

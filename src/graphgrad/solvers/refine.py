@@ -87,16 +87,16 @@ class Refinement(NamedTuple):
 
 def term_price(plan: Plan) -> Float[Array, ""]:
     """What a term costs: the extended BIC's price, times the weight."""
-    return plan.weight * extended_bic_price(plan.ys.size, plan.base.size)
+    return plan.weight * extended_bic_price(plan.ys, plan.base.size)
 
 
-def extended_bic_price(n: int, p: int) -> float:
+def extended_bic_price(ys: Float[Array, "T Ny"], p: int) -> Float[Array, ""]:
     """What the extended BIC charges for a coefficient (Chen and Chen, 2008).
 
     log n + 2 log p, with n the number of observations, each entry of the data one, and
     p the number of all coefficients that might be nonzero.
     """
-    return math.log(n) + 2 * math.log(p)
+    return jnp.log(jnp.sum(~jnp.isnan(ys))) + 2 * math.log(p)
 
 
 def begin_refinement(
@@ -200,7 +200,7 @@ def _step(
     slope = jnp.zeros(m, gradient.dtype)
     if known.noise is not None:
         observed = observation_squares(sweep, model, plan.ys)
-        slope = noise_gradient(data, unknowns, observed, plan.ys.shape[0])
+        slope = noise_gradient(data, unknowns, observed, plan.ys)
         # The information on a small variance vanishes with it: damped, or steps
         # overshoot.
         matrix = matrix.at[n:, n:].set(known.noise + jnp.eye(m, dtype=slope.dtype))

@@ -75,8 +75,18 @@ def learn_initial(sweep: Sweep, unknowns: Unknowns) -> Unknowns:
 def observation_squares(
     sweep: Sweep, model: StateSpaceModel, ys: Float[Array, "T Ny"]
 ) -> Float[Array, "Ny"]:
-    """Expected sums of squares of what the observations miss the states by."""
-    miss = ys[:, None] - model.observation.mean(sweep.after)
-    squares = jnp.einsum("tp,tpn->n", sweep.weights, miss**2)
+    """Expected sums of squares of what the observations miss the states by.
+
+    Of those that were made: `observed_steps` of each column.
+    """
+    seen = ~jnp.isnan(ys)
+    miss = jnp.where(seen, ys, 0)[:, None] - model.observation.mean(sweep.after)
+    squares = jnp.einsum("tp,tpn->tn", sweep.weights, miss**2)
     _, _, _, H = gaussian_parts(model, "adaptive solver's")
-    return squares + jnp.einsum("ni,tij,nj->n", H, sweep.spread, H)
+    squares += jnp.einsum("ni,tij,nj->tn", H, sweep.spread, H)
+    return jnp.sum(jnp.where(seen, squares, 0), axis=0)
+
+
+def observed_steps(ys: Float[Array, "T Ny"]) -> Float[Array, "Ny"]:
+    """Number of observations in each column."""
+    return jnp.sum(~jnp.isnan(ys), axis=0).astype(ys.dtype)

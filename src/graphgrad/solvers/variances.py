@@ -9,7 +9,7 @@ from ..engines.linalg import inverse_root
 from .anneal import Plan
 from .statistics import Completed, gather
 from .subset import inverse_on
-from .unknowns import Unknowns, build
+from .unknowns import Unknowns, build, observed_steps
 
 NOISE_PRIOR = 0.5
 """Weight of the logarithm of each learnt variance in the log-likelihood.
@@ -23,7 +23,10 @@ buy terms for it.
 
 
 def noise_gradient(
-    data: Completed, unknowns: Unknowns, observed: Float[Array, "Ny"], steps: int
+    data: Completed,
+    unknowns: Unknowns,
+    observed: Float[Array, "Ny"],
+    ys: Float[Array, "T Ny"],
 ) -> Float[Array, "m"]:
     """Gradient in the logarithms of the variances."""
     moved = data.weights @ data.residuals**2 + jnp.diag(data.spread)
@@ -31,8 +34,8 @@ def noise_gradient(
         0.5
         * jnp.concatenate(
             [
-                moved / unknowns.state_noise - steps,
-                observed / unknowns.observation_noise - steps,
+                moved / unknowns.state_noise - len(ys),
+                observed / unknowns.observation_noise - observed_steps(ys),
             ]
         )
         + NOISE_PRIOR

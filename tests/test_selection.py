@@ -1,0 +1,71 @@
+"""Choosing between whole fits: the weight by two criteria, the degree."""
+
+import jax
+import numpy as np
+import pytest
+
+import graphgrad as gg
+
+KEY = jax.random.key(1)
+SYSTEM = gg.systems.lotka_volterra()
+TRUTH = np.asarray(SYSTEM.coefficients() != 0)
+WEIGHTS = (0.1, 1.0, 1000.0)
+
+
+def series():
+    return SYSTEM.simulate(jax.random.key(0), steps=150).observations
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["ebic", "held-out"])
+def test_neither_the_dear_nor_the_cheap_is_chosen_wrongly(by):
+    """At 1000 times the price true terms go; what is chosen has them all."""
+    ys, model = series(), SYSTEM.model()
+    choice = gg.choose_weight(KEY, ys, model, weights=WEIGHTS, by=by)
+    assert choice.values == WEIGHTS
+    assert choice.scores.shape == (3,)
+    assert np.isfinite(choice.scores).all()
+    assert choice.scores[2] > choice.scores[1] + 3
+    assert choice.best == np.argmin(choice.scores)
+    support = choice.solution.support()
+    assert support[TRUTH].all()
+    if by == "ebic":
+        assert (support == TRUTH).all()
+
+
+@pytest.mark.slow
+def test_a_path_of_fits_is_the_fits_one_by_one():
+    ys, model = series(), SYSTEM.model()
+    fits = gg.fit_path(KEY, ys, model, WEIGHTS)
+    assert fits.coefficients.shape == (3, *TRUTH.shape)
+    alone = gg.adaptive(KEY, ys, model, weight=WEIGHTS[1])
+    np.testing.assert_allclose(fits.coefficients[1], alone.coefficients, atol=1e-3)
+    terms = [int((C != 0).sum()) for C in np.asarray(fits.coefficients)]
+    assert terms == sorted(terms, reverse=True)
+
+
+@pytest.mark.slow
+def test_the_right_degree_is_chosen():
+    """Lotka and Volterra's equations are of degree 2: 1 misses, 3 costs more."""
+
+    def model_of(degree):
+        return gg.state_space_model(
+            gg.Polynomial(2, degree),
+            state_noise=SYSTEM.state_noise,
+            observation_noise=SYSTEM.observation_noise,
+            initial_mean=SYSTEM.x0,
+            initial_noise=SYSTEM.initial_noise,
+        )
+
+    choice = gg.choose_degree(KEY, series(), model_of)
+    assert choice.values == (1.0, 2.0, 3.0)
+    assert choice.best == 1
+    assert (choice.solution.support() == TRUTH).all()
+
+
+def test_bad_settings_are_named():
+    ys, model = series(), SYSTEM.model()
+    with pytest.raises(ValueError, match="`by` must be one of 'ebic', 'held-out'"):
+        gg.choose_weight(KEY, ys, model, by="cv")
+    with pytest.raises(ValueError, match="`share` must leave rows on both sides"):
+        gg.choose_weight(KEY, ys, model, share=1.0)
