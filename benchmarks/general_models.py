@@ -1,7 +1,7 @@
 """What the adaptive solver recovers from data as people have them.
 
-`python benchmarks/general_models.py` prints a Markdown table: mean F1 of the support and
-its interval, on Lorenz 63 (dt 0.02, T = 200) with entries missing in several ways.
+`python benchmarks/general_models.py` prints a Markdown table: mean F1 of the support,
+with its interval, on Lorenz 63 (dt 0.02, T = 200) with entries missing in some way.
 `--rows NAME ...` runs some of the rows, `--realisations N` another number than 20.
 """
 
