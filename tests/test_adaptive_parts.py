@@ -307,7 +307,7 @@ def test_screening_keeps_what_is_kept_and_takes_the_best_of_the_rest(x64):
     data = complete(sweep, library, C)
     keep = np.zeros((2, 10), bool)
     keep[0, [2, 7, 9]], keep[1, 5] = True, True
-    active = np.asarray(screen(data, jnp.asarray(keep), 5))
+    active = np.asarray(screen(data, jnp.asarray(keep), jnp.ones_like(keep), 5))
     sums = statistics(data, jnp.asarray(ACTIVE["all"]))
     gains = np.asarray(sums.cross**2) / np.einsum("naa->na", np.asarray(sums.gram))
     for row, kept, gain in zip(active, keep, gains, strict=True):
@@ -316,7 +316,7 @@ def test_screening_keeps_what_is_kept_and_takes_the_best_of_the_rest(x64):
         chosen = [j for j in row if not kept[j]]
         left = [j for j in range(10) if j not in row]
         assert gain[chosen].min() > gain[left].max()
-    everything = screen(data, jnp.asarray(keep), 10)
+    everything = screen(data, jnp.asarray(keep), jnp.ones_like(keep), 10)
     assert (everything == np.arange(10)).all()
 
 
@@ -670,7 +670,10 @@ def test_a_hidden_term_is_found_as_a_stand_in():
         jnp.zeros((1, 1)),
     )
     keep = jnp.asarray(departures != 0)
-    assert 1 in np.asarray(screen(data, keep, 3, found))
+    anything = jnp.ones_like(keep)
+    assert 1 in np.asarray(screen(data, keep, anything, 3, found))
+    allowed = anything.at[0, 1].set(False)
+    assert 1 not in np.asarray(screen(data, keep, allowed, 3, found))
 
 
 def test_restricted_noise_divides_by_degrees_of_freedom():
@@ -688,7 +691,17 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
     ys = jnp.asarray(path.states[1:])
     zeros = jnp.zeros_like(model.coefficients)
     noise = jnp.asarray(system.state_noise)
-    plan = Plan(ys, seen, zeros, noise, jnp.array(1.0), path.states, jnp.array(True))
+    plan = Plan(
+        ys,
+        seen,
+        base=zeros,
+        zero=zeros,
+        open=jnp.ones_like(zeros, bool),
+        floor=noise,
+        weight=jnp.array(1.0),
+        path=path.states,
+        free=jnp.array(True),
+    )
     unknowns = given(seen)
     count = np.asarray(unknowns.coefficients != 0).sum(axis=1)
     found = restricted(unknowns, jnp.asarray(path.states), plan, ("state_noise",))

@@ -16,6 +16,9 @@ from .library import degree_matrix as degree_matrix
 from .library import exponential_terms as exponential_terms
 from .library import trigonometric_terms as trigonometric_terms
 from .model import StateSpaceModel as StateSpaceModel
+from .model import forbid as forbid
+from .model import known as known
+from .model import only_edges as only_edges
 from .model import simulate as simulate
 from .model import state_space_model as state_space_model
 from .penalties import L0 as L0

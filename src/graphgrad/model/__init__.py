@@ -1,6 +1,11 @@
 """The state-space model: initial law, transition, observation. Eq. (1), (6), (7)."""
 
 from .build import state_space_model as state_space_model
+from .constraints import Knowledge as Knowledge
+from .constraints import forbid as forbid
+from .constraints import knowledge as knowledge
+from .constraints import known as known
+from .constraints import only_edges as only_edges
 from .noise import AbstractNoise as AbstractNoise
 from .noise import GaussianNoise as GaussianNoise
 from .observation import AbstractObservation as AbstractObservation

@@ -5,6 +5,7 @@ likelihood ascent and the exchange of terms make it the best one (`refine`); the
 that ends with the lowest extended BIC is the solution.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -20,6 +21,7 @@ from ..engines import AbstractEngine, choose_engine
 from ..engines.sweep import gaussian_parts
 from ..library.degrees import default_states
 from ..model import StateSpaceModel, checked_series, filled
+from ..model.constraints import Knowledge, Known, OnlyEdges, knowledge
 from ..solution import Outcome, Solution
 from .anneal import STILL, Annealing, Plan, anneal, begin
 from .outcome import against_persistence
@@ -101,6 +103,7 @@ def adaptive(
     engine: str | AbstractEngine = "auto",
     learn: tuple[str, ...] = (),
     form: str = "map",
+    constraints: Iterable[Known | OnlyEdges] = (),
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
@@ -118,6 +121,8 @@ def adaptive(
             then where to start.
         form: `"map"` looks for a sparse C, as the paper does; `"rate"` for a sparse
             C - I, as people who think of dx/dt do.
+        constraints: What is known of the equations, by `known`, `forbid` and
+            `only_edges`.
         weight: Makes terms dearer (above 1) or cheaper than the criterion does.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
@@ -145,7 +150,9 @@ def adaptive(
     ys = checked_series(ys, model, least=3)
     learn = tuple(learn)
     options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
-    plan, annealing = _begin(ys, model, jnp.asarray(weight, ys.dtype), form, learn)
+    told = knowledge(constraints, model.library)
+    weight = jnp.asarray(weight, ys.dtype)
+    plan, annealing = _begin(ys, model, weight, told, form, learn)
     # One call for each stage, unless somebody watches.
     slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
 
@@ -192,14 +199,20 @@ def adaptive(
 
 @compiled
 def _begin(
-    ys: Array, model: StateSpaceModel, weight: Array, form: str, learn: tuple[str, ...]
+    ys: Array,
+    model: StateSpaceModel,
+    weight: Array,
+    told: Knowledge,
+    form: str,
+    learn: tuple[str, ...],
 ) -> tuple[Plan, Annealing]:
     """The plan, and all starts."""
     ys = jnp.asarray(ys)
     states = filled(ys)
-    base = jnp.zeros_like(model.coefficients)
+    zero = jnp.zeros_like(model.coefficients)
     if form == "rate":
-        base = base + _identity(model)
+        zero = zero + _identity(model)
+    base = jnp.where(told.open, zero, told.values)
     floor = given(model).state_noise
     if "state_noise" in learn:
         # So low that it only keeps logarithms finite.
@@ -207,7 +220,8 @@ def _begin(
     if (matrix := gaussian_parts(model, "adaptive solver's")[2].matrix) is not None:
         states = states @ jnp.linalg.pinv(matrix).T
     path = jnp.concatenate([model.initial_mean[None], states])
-    plan = Plan(ys, model, base, floor, weight, path, jnp.array(True))
+    sought = jnp.asarray(told.open)
+    plan = Plan(ys, model, base, zero, sought, floor, weight, path, jnp.array(True))
     start = begin(plan)
     return plan, jax.tree.map(
         lambda leaf: jnp.broadcast_to(leaf, (len(GAMMAS), *leaf.shape)), start
@@ -329,7 +343,7 @@ def _finish(
     climbed = engine.stochastic | (best.decrement < 0.1)
     return Solution(
         coefficients=C,
-        base=plan.base,
+        base=plan.zero,
         standard_errors=scatter(errors, outlook.active, M),
         state_noise=unknowns.state_noise,
         observation_noise=unknowns.observation_noise,
@@ -357,7 +371,7 @@ def _judge(best: Candidate, done: Array, margin: Array, error: Array) -> Array:
         (margin < 2, Outcome.undecided),
         (~done, Outcome.out_of_sweeps),
         (~(error < 1), Outcome.worse_than_persistence),
-        (~jnp.any(best.support), Outcome.nothing_left),
+        (~jnp.any(best.unknowns.coefficients), Outcome.nothing_left),
         (~jnp.isfinite(best.criterion), Outcome.degenerate_likelihood),
     ):
         code = jnp.where(condition, outcome.value, code)

@@ -74,7 +74,10 @@ class Plan(NamedTuple):
     Attributes:
         ys: The data.
         model: What is known.
-        base: Coefficients that count as zero: none, or the identity for rates.
+        base: Where coefficients that are not looked for stay: zero, the identity for
+            rates, or what is known.
+        zero: Coefficients that count as zero: none, or the identity for rates.
+        open: Which coefficients are looked for.
         floor: Lowest variances that the state noise may have.
         weight: How much dearer than by the criterion a term is.
         path: The data as a path x_0..x_T.
@@ -84,6 +87,8 @@ class Plan(NamedTuple):
     ys: Float[Array, "T Ny"]
     model: StateSpaceModel
     base: Float[Array, "Nx M"]
+    zero: Float[Array, "Nx M"]
+    open: Bool[Array, "Nx M"]
     floor: Float[Array, "Nx"]
     weight: Float[Array, ""]
     path: Float[Array, "T_plus_1 Nx"]
@@ -103,11 +108,13 @@ def begin(plan: Plan) -> Annealing:
     )
     own = model.library.incidence
     own = jnp.asarray((own != 0) & ((own != 0).sum(axis=0) == 1))  # of one state each
-    active = screen(data, own if size < M else jnp.zeros((Nx, M), bool), size)
+    keep = own & plan.open if size < M else jnp.zeros((Nx, M), bool)
+    active = screen(data, keep, plan.open, size)
     sums = statistics(data, active)
     steps = jnp.mean(jnp.diff(states, axis=0) ** 2, axis=0)
     scale = sums.scale(steps)
-    found = lasso(sums.gram, sums.cross, 0.1 * scale, jnp.zeros_like(scale), scale)
+    height = jnp.where(gather(plan.open, active), 0.1 * scale, jnp.inf)
+    found = lasso(sums.gram, sums.cross, height, jnp.zeros_like(scale), scale)
     away = found.coefficients
     noise = jnp.maximum(sums.squares(away) / rows, plan.floor)
     departure = scatter(away, active, M)
@@ -178,7 +185,7 @@ def _step(
     data = complete(sweep, model.library, C)
     # Not those that only the lowest penalties let in: there is room for others.
     keep = jnp.any(state.candidates[2:] != 0, axis=0) | (plan.base != C)
-    active = screen(data, keep, state.active.shape[1])
+    active = screen(data, keep, plan.open, state.active.shape[1])
     # Stochastic approximation: all of the newest for an exact engine, a running mean
     # for a noisy one, whose memory grows once the penalties are up.
     gain = jnp.ones((), C.dtype)
@@ -194,6 +201,7 @@ def _step(
     rise = jnp.minimum(1.0, (state.step + 1) / ramp)
     z = jnp.abs(start) * scale / noise[:, None]
     height = rise * jnp.asarray(PENALTIES, C.dtype)[:, None, None]
+    height = jnp.where(gather(plan.open, active), height, jnp.inf)
     moved = jnp.einsum("nab,nb->na", sums.gram, here)
     found = lasso(
         sums.gram,

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..engines.information import Information, information
@@ -50,14 +51,20 @@ def look(
     terms = model.library(path[:-1])
     missed = path[1:] - terms @ model.coefficients.T
     others = stand_ins(terms, missed, model.coefficients - plan.base)
-    active = screen(data, support, min(M, max(16, 640 // Nx)), others)
+    active = screen(data, support, plan.open, min(M, max(16, 640 // Nx)), others)
     known = information(model, plan.ys, path, active, noise=noise)
+    # Of what is not looked for, nothing is learnt.
+    sought = gather(plan.open, active).ravel()
+    known = known._replace(
+        coefficients=jnp.where(sought[:, None] & sought, known.coefficients, 0)
+    )
+    gradient = _gradient(data, model, active, known.coefficients).ravel()
     return Outlook(
         sweep=sweep,
         data=data,
         active=active,
         support=gather(support, active).ravel(),
-        gradient=_gradient(data, model, active, known.coefficients).ravel(),
+        gradient=jnp.where(sought, gradient, 0),
         information=known,
     )
 

@@ -8,7 +8,6 @@ dropped and exchanged at the price that the criterion puts on each. The new supp
 climbed in turn, and kept if the criterion fell.
 """
 
-import math
 from typing import NamedTuple
 
 import jax
@@ -87,16 +86,19 @@ class Refinement(NamedTuple):
 
 def term_price(plan: Plan) -> Float[Array, ""]:
     """What a term costs: the extended BIC's price, times the weight."""
-    return plan.weight * extended_bic_price(plan.ys, plan.base.size)
+    return plan.weight * extended_bic_price(plan.ys, jnp.sum(plan.open))
 
 
-def extended_bic_price(ys: Float[Array, "T Ny"], p: int) -> Float[Array, ""]:
+def extended_bic_price(
+    ys: Float[Array, "T Ny"], p: Int[Array, ""] | int
+) -> Float[Array, ""]:
     """What the extended BIC charges for a coefficient (Chen and Chen, 2008).
 
     log n + 2 log p, with n the number of observations, each entry of the data one, and
     p the number of all coefficients that might be nonzero.
     """
-    return jnp.log(jnp.sum(~jnp.isnan(ys))) + 2 * math.log(p)
+    n = jnp.sum(~jnp.isnan(ys))
+    return jnp.log(n.astype(ys.dtype)) + 2 * jnp.log(jnp.asarray(p, ys.dtype))
 
 
 def begin_refinement(

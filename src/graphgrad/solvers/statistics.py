@@ -106,6 +106,7 @@ def active_size(n_terms: int) -> int:
 def screen(
     data: Completed,
     keep: Bool[Array, "Nx M"],
+    allowed: Bool[Array, "Nx M"],
     size: int,
     stand_ins: Float[Array, "Nx M"] | None = None,
 ) -> Int[Array, "Nx size"]:
@@ -114,6 +115,7 @@ def screen(
     Args:
         data: The completed data.
         keep: Terms that are in play already.
+        allowed: Terms that may be in play.
         size: Number of columns an equation.
         stand_ins: How well each term would stand in for one that is kept; those that
             do best take turns with those that explain most.
@@ -129,7 +131,8 @@ def screen(
     score = explained
     if stand_ins is not None:
         score = jnp.maximum(_ranks(explained), _ranks(stand_ins))
-    return jax.lax.top_k(jnp.where(keep, jnp.inf, score), size)[1]
+    score = jnp.where(keep, jnp.inf, jnp.where(allowed, score, -1))
+    return jax.lax.top_k(score, size)[1]
 
 
 def _ranks(values: Float[Array, "Nx M"]) -> Float[Array, "Nx M"]:

@@ -1,0 +1,129 @@
+"""What the user knows of the equations, by names."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..checks import check_choice
+from ..library import AbstractLibrary
+from ..library.degrees import default_states
+
+
+class Known(NamedTuple):
+    """The coefficient of a term in the equation of a state; made by `known`."""
+
+    target: str
+    term: str
+    value: float
+
+
+class OnlyEdges(NamedTuple):
+    """All that may act on one another; made by `only_edges`."""
+
+    edges: tuple[tuple[str, str], ...]
+
+
+class Knowledge(NamedTuple):
+    """Constraints as arrays.
+
+    Attributes:
+        values: Coefficients that are known, zeros elsewhere.
+        open: Which coefficients are to be found.
+    """
+
+    values: Float[np.ndarray, "Nx M"]
+    open: Bool[np.ndarray, "Nx M"]
+
+
+def known(target: str, term: str, value: float) -> Known:
+    """This term has this coefficient in the equation of `target`.
+
+    The coefficient is that of the map x_t = C phi(x_{t-1}), whatever the form.
+
+    Examples:
+        >>> known("x1", "x2", 0.25)
+        Known(target='x1', term='x2', value=0.25)
+    """
+    value = float(value)
+    if not np.isfinite(value):
+        raise ValueError(
+            f"`value` must be finite, got {value}. Give the coefficient of {term!r}."
+        )
+    return Known(target, term, value)
+
+
+def forbid(target: str, term: str) -> Known:
+    """This term does not appear in the equation of `target`.
+
+    Examples:
+        >>> forbid("x1", "x3^2")
+        Known(target='x1', term='x3^2', value=0.0)
+    """
+    return Known(target, term, 0.0)
+
+
+def only_edges(edges: Iterable[tuple[str, str]]) -> OnlyEdges:
+    """Only the first state of a pair may act on the second one; each on itself may.
+
+    Examples:
+        >>> only_edges([("x1", "x2")])
+        OnlyEdges(edges=(('x1', 'x2'),))
+    """
+    return OnlyEdges(tuple((source, target) for source, target in edges))
+
+
+def knowledge(
+    constraints: Iterable[Known | OnlyEdges],
+    library: AbstractLibrary,
+    states: Sequence[str] | None = None,
+) -> Knowledge:
+    """All constraints together, checked for contradictions.
+
+    Args:
+        constraints: Made by `known`, `forbid` and `only_edges`.
+        library: The terms.
+        states: Names of the states; x1, x2, ... if not given.
+
+    Examples:
+        >>> import graphgrad as gg
+        >>> told = knowledge([known("x2", "x1", 0.5)], gg.Polynomial(2, 1))
+        >>> told.values.tolist(), told.open.tolist()
+        ([[0.0, 0.0, 0.0], [0.0, 0.5, 0.0]], [[True, True, True], [True, False, True]])
+    """
+    states = default_states(library.n_states) if states is None else tuple(states)
+    shape = (library.n_states, library.n_terms)
+    values, told = np.zeros(shape), np.full(shape, np.nan)
+    allowed = np.ones(shape, bool)
+    for constraint in constraints:
+        if isinstance(constraint, OnlyEdges):
+            acts = np.eye(len(states), dtype=bool)  # [target, source]
+            for source, target in constraint.edges:
+                check_choice("only_edges", source, states)
+                check_choice("only_edges", target, states)
+                acts[states.index(target), states.index(source)] = True
+            # A term may appear if all states in it may act.
+            allowed &= (~acts).astype(int) @ (library.incidence != 0) == 0
+            continue
+        check_choice("target", constraint.target, states)
+        place = (
+            states.index(constraint.target),
+            library.index(constraint.term, states),
+        )
+        if not np.isnan(told[place]) and told[place] != constraint.value:
+            raise ValueError(
+                "`constraints` must agree, got "
+                f"{told[place]:g} and {constraint.value:g} for {constraint.term!r} in "
+                f"the equation of {constraint.target!r}. Keep one of them."
+            )
+        told[place] = values[place] = constraint.value
+    against = np.argwhere((values != 0) & ~allowed)
+    if len(against):
+        i, j = against[0]
+        raise ValueError(
+            "`constraints` must agree, got a known coefficient for "
+            f"{library.names(states)[j]!r} in the equation of {states[i]!r}, which "
+            "`only_edges` rules out. Add the edge."
+        )
+    return Knowledge(values, allowed & np.isnan(told))
