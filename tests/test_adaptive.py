@@ -197,7 +197,7 @@ def test_keys_and_callbacks_do_not_matter(single):
     assert set(stages) == {"anneal", "refine"}
     assert (stages[0], stages[-1]) == ("anneal", "refine")
     for progress in told:
-        assert 0 <= progress.sweeps <= progress.most
+        assert 0 < progress.sweeps <= progress.most
     assert told[0].sweeps == 10
     assert told[-1].n_nonzero == single.support().sum()
     # But for the last start, which is made of the others.

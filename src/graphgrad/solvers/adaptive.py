@@ -178,7 +178,11 @@ def adaptive(
         for until in range(slice_, settings.anneal + slice_, slice_):
             starts = _anneal(key, starts, plan, np.int32(until), **options)
             if callback is not None:
-                callback(_progress("anneal", starts.step, settings.anneal, starts))
+                done = int(np.max(starts.step))
+                if done > 0:  # none where all starts agree
+                    callback(_progress("anneal", starts.step, settings.anneal, starts))
+                if done < until:
+                    break
         ready = _begin_refinement(starts.unknowns, starts.path, plan)
         return climb(ready, plan, free)
 
