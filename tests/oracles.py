@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import graphgrad as gg
+from graphgrad.model import AbstractNoise
 
 
 def kalman_log_likelihood(transition, q, r, mean, cov, ys, observe=None):
@@ -89,3 +90,77 @@ def linear_log_likelihood(model, coefficients, ys):
         ys,
         jnp.concatenate([jnp.zeros((H.shape[0], 1)), H], axis=1),
     )
+
+
+def exact_smoother(model, ys):
+    """Log-likelihood, means, covariance blocks and sum of E[x_t x_{t-1}'].
+
+    From the joint density of all states and observations as one quadratic form, so
+    that no recursion is shared with the engines. NaN says not observed.
+    """
+    ys, T, n = np.asarray(ys), len(ys), model.n_states
+    C = np.asarray(model.coefficients)
+    constant, F = C[:, 0], C[:, 1:]
+    H = np.eye(n) if model.observation.matrix is None else model.observation.matrix
+    H = np.asarray(H)
+    P0, Q, R = (
+        np.asarray(part.covariance)
+        for part in (
+            model.initial_noise,
+            model.transition.noise,
+            model.observation.noise,
+        )
+    )
+    # Every residual is normal: A x - b of covariance V, for x all states in a row.
+    rows, targets, blocks = [], [], []
+
+    def add(pairs, target, covariance):
+        row = np.zeros((len(target), (T + 1) * n))
+        for t, matrix in pairs:
+            row[:, t * n : (t + 1) * n] = matrix
+        rows.append(row)
+        targets.append(target)
+        blocks.append(covariance)
+
+    add([(0, np.eye(n))], np.asarray(model.initial_mean), P0)
+    for t in range(1, T + 1):
+        add([(t, np.eye(n)), (t - 1, -F)], constant, Q)
+        seen = ~np.isnan(ys[t - 1])
+        add([(t, H[seen])], ys[t - 1][seen], R[np.ix_(seen, seen)])
+    A, b = np.concatenate(rows), np.concatenate(targets)
+    weigh = np.zeros((len(b), len(b)))
+    start, log_normaliser = 0, 0.0
+    for V in blocks:
+        stop = start + len(V)
+        weigh[start:stop, start:stop] = np.linalg.inv(V)
+        log_normaliser -= 0.5 * np.linalg.slogdet(2 * np.pi * V)[1]
+        start = stop
+    covariance = np.linalg.inv(A.T @ weigh @ A)
+    mean = covariance @ A.T @ weigh @ b
+    residual = A @ mean - b
+    # p(y) = p(x, y) / p(x | y) at any x, so at the mean.
+    log_likelihood = (
+        log_normaliser
+        - 0.5 * residual @ weigh @ residual
+        + 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+    )
+    means = mean.reshape(T + 1, n)
+    joint = covariance.reshape(T + 1, n, T + 1, n)
+    covariances = np.stack([joint[t, :, t] for t in range(T + 1)])
+    lagged = sum(
+        joint[t, :, t - 1] + np.outer(means[t], means[t - 1]) for t in range(1, T + 1)
+    )
+    return log_likelihood, means, covariances, lagged
+
+
+class Laplace(AbstractNoise):
+    """A noise that is not Gaussian."""
+
+    scale: jax.Array
+
+    def sample(self, key, mean):
+        return mean + self.scale * jax.random.laplace(key, mean.shape, mean.dtype)
+
+    def log_prob(self, x, mean):
+        size = jnp.abs(x - mean) / self.scale + jnp.log(2 * self.scale)
+        return -jnp.sum(size, axis=-1)

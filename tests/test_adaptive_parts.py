@@ -14,7 +14,7 @@ from graphgrad.compiling import compiled
 from graphgrad.engines.choice import choose_engine
 from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
-from graphgrad.model import AbstractNoise, GaussianNoise, LinearGaussian
+from graphgrad.model import GaussianNoise, LinearGaussian
 from graphgrad.solvers.anneal import Plan
 from graphgrad.solvers.lasso import lasso
 from graphgrad.solvers.statistics import (
@@ -36,7 +36,7 @@ from graphgrad.solvers.unknowns import (
     observation_squares,
 )
 from graphgrad.solvers.variances import NOISE_PRIOR, restricted
-from oracles import linear_model
+from oracles import Laplace, linear_model
 
 # Weighted lasso.
 
@@ -580,17 +580,6 @@ def test_compiled_functions_nest(name):
 
 
 # The choice of an engine.
-
-
-class Laplace(AbstractNoise):
-    scale: jax.Array
-
-    def sample(self, key, mean):
-        return mean + self.scale * jax.random.laplace(key, mean.shape, mean.dtype)
-
-    def log_prob(self, x, mean):
-        size = jnp.abs(x - mean) / self.scale + jnp.log(2 * self.scale)
-        return -jnp.sum(size, axis=-1)
 
 
 @pytest.mark.parametrize(

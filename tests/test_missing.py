@@ -7,42 +7,10 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.model import filled
-from oracles import linear_model
+from oracles import exact_smoother, linear_model
 
 KEY = jax.random.key(0)
 STEPS = 12
-
-
-def dense(model, ys):
-    """Log-likelihood and smoothed means of a linear model from one joint Gaussian."""
-    C = np.asarray(model.coefficients, float)
-    offset, A = C[:, 0], C[:, 1:]
-    Q = np.asarray(model.transition.noise.covariance, float)
-    R = np.asarray(model.observation.noise.covariance, float)
-    H = model.observation.matrix
-    H = np.eye(len(A)) if H is None else np.asarray(H, float)
-    n, T = len(A), len(ys)
-    means, covariances = [np.asarray(model.initial_mean, float)], {}
-    covariances[0, 0] = np.asarray(model.initial_noise.covariance, float)
-    for t in range(1, T + 1):
-        means.append(A @ means[-1] + offset)
-        for s in range(t):
-            covariances[t, s] = A @ covariances[t - 1, s]
-            covariances[s, t] = covariances[t, s].T
-        covariances[t, t] = A @ covariances[t - 1, t - 1] @ A.T + Q
-    mean = np.concatenate(means)
-    P = np.block([[covariances[s, t] for t in range(T + 1)] for s in range(T + 1)])
-    wide = np.kron(np.eye(T, T + 1, 1), H)
-    seen = ~np.isnan(ys.ravel())
-    wide, y = wide[seen], ys.ravel()[seen]
-    S = wide @ P @ wide.T + np.kron(np.eye(T), R)[np.ix_(seen, seen)]
-    miss = y - wide @ mean
-    value = -0.5 * (
-        miss @ np.linalg.solve(S, miss)
-        + np.linalg.slogdet(S)[1]
-        + seen.sum() * np.log(2 * np.pi)
-    )
-    return value, (mean + P @ wide.T @ np.linalg.solve(S, miss)).reshape(T + 1, n)
 
 
 def gappy_case(kind):
@@ -76,7 +44,7 @@ def gappy_case(kind):
 @pytest.mark.parametrize("kind", ["diagonal", "full noise", "matrix"])
 def test_the_gaussian_engine_conditions_on_what_is_there(kind, x64):
     model, ys = gappy_case(kind)
-    value, means = dense(model, ys)
+    value, means, *_ = exact_smoother(model, ys)
     sweep = jax.jit(gg.GaussianSmoother().sweep)(KEY, model, jnp.asarray(ys))
     np.testing.assert_allclose(sweep.log_likelihood, value, rtol=1e-9)
     np.testing.assert_allclose(sweep.means(), means, atol=1e-9)
@@ -87,7 +55,7 @@ def test_the_gaussian_engine_conditions_on_what_is_there(kind, x64):
 def test_particles_and_members_agree_with_conditioning(kind, x64):
     """Held for the keys 0 to 9 at these tolerances."""
     model, ys = gappy_case(kind)
-    value, means = dense(model, ys)
+    value, means, *_ = exact_smoother(model, ys)
     for engine, near in (
         (gg.ParticleSmoother(4000, smoothing="backward", paths=400), 0.15),
         (gg.ParticleSmoother(4000, proposal="bootstrap"), 0.3),

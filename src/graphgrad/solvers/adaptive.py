@@ -33,6 +33,7 @@ from .refine import (
     crossed,
     refine,
     term_price,
+    where_each,
 )
 from .statistics import gather, scatter
 from .subset import best_subset, inverse_on, price_path
@@ -268,12 +269,8 @@ def _anneal_again(before: Annealing, starts: Refinement, plan: Plan) -> Annealin
 @compiled
 def _better(new: Refinement, old: Refinement) -> Refinement:
     """For each start the better one."""
-
-    def one(new: Refinement, old: Refinement) -> Refinement:
-        better = new.best.criterion < old.best.criterion
-        return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, old)
-
-    return jax.vmap(one)(new, old)
+    better = new.best.criterion < old.best.criterion
+    return jax.vmap(where_each)(better, new, old)
 
 
 @compiled

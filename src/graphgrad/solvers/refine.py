@@ -8,7 +8,7 @@ dropped and exchanged at the price that the criterion puts on each. The new supp
 climbed in turn, and kept if the criterion fell.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from ..engines.sweep import AbstractEngine
 from .anneal import Plan
 from .outlook import look
 from .statistics import Completed, gather, scatter
+from .steps import all_finite
 from .subset import best_subset, inverse_on, price_path
 from .unknowns import Unknowns, build, learn_initial, observation_squares
 from .variances import free_variances, noise_gradient, noise_prior
@@ -215,12 +216,7 @@ def _step(
     decrement = gradient @ rise + slope @ noise_move
     value = sweep.log_likelihood
     value += noise_prior(unknowns, learn, plan)
-    finite = (
-        jnp.isfinite(value)
-        & jnp.all(jnp.isfinite(rise))
-        & jnp.all(jnp.isfinite(sweep.path))
-        & jnp.isfinite(decrement)
-    )
+    finite = all_finite((value, rise, sweep.path, decrement))
     slack = jnp.inf if engine.stochastic else 0.05
     # The likelihood is that of the map made affine about the last path. Where even the
     # shortest steps lose, the path has moved: go on from what it gives now.
@@ -248,9 +244,9 @@ def _step(
         costs=_costs(data, unknowns, plan) + price * jnp.sum(at.support, axis=1),
         decrement=decrement,
     )
-    ended = _where(stuck, at, reached)
+    ended = where_each(stuck, at, reached)
     better = (top | stuck) & (ended.criterion < state.best.criterion - 1e-3)
-    best = _where(better, ended, state.best)
+    best = where_each(better, ended, state.best)
     fresh = top & (better | state.back)
     here = gather(unknowns.coefficients - plan.base, active).ravel()
     limit = jnp.where(fresh, state.limit, 0)
@@ -260,7 +256,7 @@ def _step(
     limit = jnp.where(limit < MOST_CHANGES, 0, limit)
     other = price_path(*quadratic, price * jnp.array([8.0, 4.0, 2.0, 1.0]), limit)
     other = jax.tree.map(lambda leaf: leaf[-1], other)
-    found = _where((limit > 0) & (other.cost < found.cost - 1e-3), other, found)
+    found = where_each((limit > 0) & (other.cost < found.cost - 1e-3), other, found)
     next_support = scatter(found.support.reshape(active.shape), active, M)
     proposed = Candidate(
         unknowns=unknowns._replace(
@@ -280,8 +276,8 @@ def _step(
     again = failed & jnp.isfinite(state.best.criterion) & (changes > 2)
     unchanged = jnp.all(next_support == at.support)
     done = (fresh & unchanged) | (failed & ~again)
-    climbing = _where(accepted, reached._replace(log_likelihood=value), at)
-    climbing = _where(again, state.best, climbing)
+    climbing = where_each(accepted, reached._replace(log_likelihood=value), at)
+    climbing = where_each(again, state.best, climbing)
     limit = jnp.where(fresh, MOST_CHANGES, state.limit)
     limit = jnp.where(again, jnp.maximum(changes // 4, 1), limit)
     restart = fresh | again
@@ -291,10 +287,10 @@ def _step(
         gain = 1 / (1.0 + jnp.maximum(state.climb + 1 - climb // 3, 0))
     size = jnp.where(accepted, gain, state.size / 3)
     move = (scatter(rise.reshape(active.shape), active, M), noise_move)
-    move = _where(accepted, move, state.move)
+    move = where_each(accepted, move, state.move)
     return Refinement(
-        at=_where(fresh, proposed, climbing),
-        move=_where(restart, _no_move(unknowns), move),
+        at=where_each(fresh, proposed, climbing),
+        move=where_each(restart, _no_move(unknowns), move),
         size=jnp.where(restart, 1.0, size).astype(value.dtype),
         damping=jnp.where(restart, 0, jnp.where(accepted, damping, state.damping)),
         climb=jnp.where(restart, 0, state.climb + 1),
@@ -362,5 +358,6 @@ def _no_move(unknowns: Unknowns) -> tuple[Array, Array]:
     return jnp.zeros_like(unknowns.coefficients), jnp.zeros_like(noises)
 
 
-def _where(condition: Array, new, old):
+def where_each(condition: Bool[Array, ""], new: Any, old: Any) -> Any:
+    """The one tree or the other, whole."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -29,12 +29,11 @@ def noise_gradient(
     ys: Float[Array, "T Ny"],
 ) -> Float[Array, "m"]:
     """Gradient in the logarithms of the variances."""
-    moved = data.weights @ data.residuals**2 + jnp.diag(data.spread)
     return (
         0.5
         * jnp.concatenate(
             [
-                moved / unknowns.state_noise - len(ys),
+                data.squares() / unknowns.state_noise - len(ys),
                 observed / unknowns.observation_noise - observed_steps(ys),
             ]
         )
