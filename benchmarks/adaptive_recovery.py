@@ -9,6 +9,7 @@ than 30, `--learn` learns the state noise, `--single` runs in single precision, 
 """
 
 import argparse
+import functools
 import time
 from typing import NamedTuple
 
@@ -85,17 +86,16 @@ def kalman_loss(coefficients, model, ys):
     return jnp.sum(jax.lax.scan(step, start, ys)[1])
 
 
-def yardstick(model, states, ys):
+def yardstick(truth, model, states, ys):
     """Coefficients of maximum likelihood on the true support, from the truth."""
-    truth = model.coefficients
-    rows, columns = np.nonzero(np.asarray(truth))
+    rows, columns = np.nonzero(truth)
     # In units of the error that known states would leave.
     sizes = jnp.sum(model.library(states[:-1]) ** 2, axis=0)
     noise = jnp.diag(model.transition.noise.covariance)
     unit = jnp.sqrt(noise[rows] / sizes[columns])
 
     def at(z):
-        return truth.at[rows, columns].add(z * unit)
+        return model.coefficients.at[rows, columns].add(z * unit)
 
     def loss(z):
         return kalman_loss(at(z), model, ys)
@@ -106,19 +106,27 @@ def yardstick(model, states, ys):
     return at(found.x)
 
 
-def in_chunks(function, size: int, *arrays):
-    """The function over the first axis of the arrays, `size` at a time."""
+def in_chunks(function, size: int, model, *arrays):
+    """The function over the first axis of the arrays, `size` at a time.
+
+    The model is the same for all; a function that was here before is compiled already.
+    """
     number = len(arrays[0])
-    many = compiled(jax.vmap(function))
+    many = _vectorised(function, len(arrays))
     parts = []
     for first in range(0, number, size):
         part = [array[first : first + size] for array in arrays]
         short = size - len(part[0])
         if short:  # the last ones again, for the compiled shape
             part = [np.concatenate([a, a[-1:].repeat(short, 0)]) for a in part]
-        out = jax.tree.map(np.asarray, many(*part))
+        out = jax.tree.map(np.asarray, many(model, *part))
         parts.append(jax.tree.map(lambda a, n=size - short: a[:n], out))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+@functools.cache
+def _vectorised(function, number: int):
+    return compiled(jax.vmap(function, in_axes=(None,) + number * (0,)))
 
 
 def interval(values: np.ndarray, digits: int) -> str:
@@ -132,12 +140,12 @@ def run(row: Row, number: int, chunk: int, learn: tuple[str, ...]) -> str:
     truth = np.asarray(model.coefficients)
     keys = jax.random.split(jax.random.key(7), number)
 
-    def fit(key, ys):
+    def fit(model, key, ys):
         found = gg.adaptive(key, ys, model, learn=learn)
         return found.coefficients, found.code, found.state_noise
 
     begin = time.perf_counter()
-    found, codes, noise = in_chunks(fit, chunk, keys, ys)
+    found, codes, noise = in_chunks(fit, chunk, model, keys, ys)
     seconds = time.perf_counter() - begin
     scores = np.asarray(support_scores(found, np.broadcast_to(truth, found.shape)).f1)
     errors = np.asarray(rmse(found, np.broadcast_to(truth, found.shape)))
@@ -148,7 +156,7 @@ def run(row: Row, number: int, chunk: int, learn: tuple[str, ...]) -> str:
         f"{1e3 * errors.mean():.2f} ({1e3 * np.median(errors):.2f})",
     ]
     if row.yardstick:
-        best = in_chunks(lambda x, y: yardstick(model, x, y), chunk, states, ys)
+        best = in_chunks(functools.partial(yardstick, truth), chunk, model, states, ys)
         least = np.asarray(rmse(best, np.broadcast_to(truth, best.shape)))
         cells.append(f"{1e3 * least.mean():.2f}")
         cells.append(
@@ -164,11 +172,7 @@ def run(row: Row, number: int, chunk: int, learn: tuple[str, ...]) -> str:
             initial_mean=system.x0,
             initial_noise=1e-6,
         )
-
-        def select(key, states):
-            return gg.adaptive(key, states, known).coefficients
-
-        best = in_chunks(select, chunk, keys, states[:, 1:])
+        best, _, _ = in_chunks(fit, chunk, known, keys, states[:, 1:])
         best = support_scores(best, np.broadcast_to(truth, best.shape)).f1
         cells.append(interval(np.asarray(best), 4))
     else:

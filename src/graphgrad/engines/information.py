@@ -61,22 +61,16 @@ def information(
     eye = jnp.eye(Nx, dtype=C.dtype)
     values = library(path[:-1])
     slopes = jax.vmap(jax.jacfwd(library))(path[:-1])
-    # Derivatives of Q and R with respect to the logarithms of their diagonals.
+    # Derivatives of Q with respect to the logarithms of its diagonal, and R's.
     dQ = jnp.concatenate(
         [jax.vmap(jnp.diag)(eye * jnp.diag(Q)), jnp.zeros((Ny, Nx, Nx), C.dtype)]
-    )
-    dR = jnp.concatenate(
-        [
-            jnp.zeros((Nx, Ny, Ny), C.dtype),
-            jax.vmap(jnp.diag)(jnp.eye(Ny, dtype=C.dtype) * jnp.diag(R)),
-        ]
     )
 
     def step(carry, inputs):
         m, P, dm, dP = carry  # the law of x_{t-1} and its derivatives
         y, x, value, slope = inputs
         seen = Seen.of(y, matrix, R)
-        H, kept = seen.matrix, seen.kept[:, None] & seen.kept
+        H = seen.matrix
         terms = value + slope @ (m - x)
         F = C @ slope
         predicted, Pp = C @ terms, F @ P @ F.T + Q
@@ -88,10 +82,10 @@ def information(
         Z = whiten @ (H @ dm_predicted)
         W = None
         if noise:
-            dPp = F @ dP @ F.T + dQ
-            dR_seen = jnp.where(kept, dR, 0)
-            W = (whiten @ (H @ dPp @ H.T + dR_seen) @ whiten.T).reshape(Nx + Ny, -1)
-            dP = shrink @ dPp @ shrink.T + gain @ dR_seen @ gain.T
+            dPp = _between(F, dP) + dQ
+            dR = jnp.where(seen.kept, jnp.diag(R), 0)  # one entry after the other
+            W = _between(whiten @ H, dPp).at[Nx:].add(_squares(whiten, dR))
+            dP = _between(shrink, dPp).at[Nx:].add(_squares(gain, dR))
         m = predicted + gain @ (seen.y - H @ predicted)
         P = shrink @ Pp @ shrink.T + gain @ seen.covariance @ gain.T
         return (m, P, shrink @ dm_predicted, dP), (Z, W)
@@ -105,5 +99,18 @@ def information(
     _, (Z, W) = jax.lax.scan(step, start, (ys, path[:-1], values, slopes))
     Z = Z.reshape(-1, Nx * A)
     return Information(
-        Z.T @ Z, None if W is None else 0.5 * jnp.einsum("tij,tkj->ik", W, W)
+        Z.T @ Z, None if W is None else 0.5 * jnp.einsum("tiab,tjab->ij", W, W)
     )
+
+
+def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:
+    """A X A' for many symmetric X, as two large products."""
+    m, n, _ = X.shape
+    once = (A @ X.transpose(1, 0, 2).reshape(n, m * n)).reshape(-1, m, n)
+    twice = A @ once.transpose(2, 1, 0).reshape(n, -1)  # of the transposes
+    return twice.reshape(-1, m, len(A)).transpose(1, 0, 2)
+
+
+def _squares(A: Float[Array, "a n"], d: Float[Array, "n"]) -> Float[Array, "n a a"]:
+    """d a a' for each column a of A."""
+    return jnp.einsum("ak,bk,k->kab", A, A, d)

@@ -117,8 +117,7 @@ def _search(
     least = float(100 * jnp.finfo(table.dtype).eps)
 
     def change(carry):
-        table, support, changes = carry
-        cheapest = _cheapest(table, support, price, least)
+        table, support, cheapest, changes = carry
         table = _toggle(table, cheapest.first, inside=support[cheapest.first])
         support = support.at[cheapest.first].set(~support[cheapest.first])
         second = cheapest.second
@@ -128,20 +127,19 @@ def _search(
             table,
         )
         support = support.at[second].set(support[second] | cheapest.exchange)
-        return table, support, changes + 1
+        return table, support, _cheapest(table, support, price, least), changes + 1
 
     def pays(carry):
-        table, support, changes = carry
-        cost = _cheapest(table, support, price, least).cost
-        return (cost < -1e-3) & (changes < max_changes)
+        cheapest, changes = carry[2:]
+        return (cheapest.cost < -1e-3) & (changes < max_changes)
 
-    table, support, _ = jax.lax.while_loop(
-        pays, change, (table, support, jnp.zeros((), int))
+    first = _cheapest(table, support, price, least)
+    table, support, cheapest, _ = jax.lax.while_loop(
+        pays, change, (table, support, first, jnp.zeros((), int))
     )
     coefficients = jnp.where(support, table[:n, n] / unit, 0)
-    margin = _cheapest(table, support, price, least).cost
     cost = table[n, n] + price * jnp.sum(support)
-    return table, Subset(support, coefficients, cost, margin)
+    return table, Subset(support, coefficients, cost, cheapest.cost)
 
 
 class _Change(NamedTuple):
