@@ -10,6 +10,7 @@ import argparse
 import time
 from collections import Counter
 
+import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -80,11 +81,11 @@ def zoo(names: list[str], realisations: int = 20, steps: int = 200) -> None:
         model = system.model(initial=states[0, 0] if system.spin_up else None)
         truth = np.asarray(model.coefficients)
 
-        def fit(ys, model=model):
+        def fit(model, ys):
             found = gg.adaptive(KEY, ys, model)
             return found.coefficients, found.code
 
-        found, codes = in_chunks(fit, realisations, ys)
+        found, codes = in_chunks(fit, realisations, model, ys)
         simple = np.stack([lasso_on_data(y, model.library) for y in ys])
         ours, theirs = (
             np.asarray(support_scores(c, np.broadcast_to(truth, c.shape)).f1)
@@ -133,63 +134,81 @@ def long(realisations: int = 4) -> None:
     print(f"gaussian: RMSE of the states {float(rmse(sweep.means(), states[0])):.3f}")
 
 
-def kuramoto(realisations: int = 3) -> None:
+def kuramoto(
+    names: list[str],
+    realisations: int = 20,
+    cases=((2, 50), (2, 100), (2, 200), (3, 100)),
+) -> None:
     """Error of the filtered means over that of the true model's, by the same filter."""
     gaussian, particles = gg.GaussianSmoother(), gg.ParticleFilter(100)
+    systems = [gg.systems.kuramoto(jax.random.key(i)) for i in range(realisations)]
+    first = systems[0]
+    unravel = jax.flatten_util.ravel_pytree(jax.tree.map(jnp.asarray, first.rate))[1]
+    rates = [
+        np.concatenate([np.ravel(a) for a in jax.tree.leaves(s.rate)]) for s in systems
+    ]
 
-    @jax.jit
-    def by_particles(model, ys):
-        return particles(KEY, model, ys).means
+    def errors(model, start, rate, ys, states):
+        model = eqx.tree_at(lambda m: m.initial_mean, model, start)
+
+        def true(rate):
+            return model.with_mean(gg.systems.EulerMean(unravel(rate), first.dt))
+
+        def loss(z):
+            return -gaussian.sweep(KEY, true(rate + z), ys).log_likelihood
+
+        def means(model):
+            return gaussian.sweep(KEY, model, ys).filtered
+
+        def drawn(model):
+            return particles(KEY, model, ys).means
+
+        found = gg.adaptive(KEY, ys, model)
+        fitted = model.with_coefficients(found.coefficients)
+        best = means(true(rate))
+        most_likely = minimize(
+            loss, jnp.zeros_like(rate), method="BFGS", options={"maxiter": 40}
+        )
+        likeliest = means(true(rate + most_likely.x))
+        return (
+            nrmse(found.filtered, best, states),
+            nrmse(likeliest, best, states),
+            nrmse(drawn(fitted), drawn(true(rate)), states),
+        )
 
     print("| degree | T | nRMSE, Gaussian | of TrueMLE | nRMSE, 100 particles | time |")
     print("|---|---|---|---|---|---|")
-    for degree, steps in ((2, 50), (2, 100), (2, 200), (3, 100)):
-        ratios, begin = [], time.perf_counter()
-        for i in range(realisations):
-            system = gg.systems.kuramoto(jax.random.key(i))
-            path = system.simulate(jax.random.key(100 + i), steps=steps)
-            ys, states = jnp.asarray(path.observations), path.states[1:]
-            true = system.model(initial=path.states[0])
-            model = gg.state_space_model(
-                gg.Polynomial(system.n_states, degree),
-                state_noise=system.state_noise,
-                observation_noise=system.observation_noise,
-                initial_mean=path.states[0],
-                initial_noise=system.initial_noise,
+    for degree, steps in cases:
+        if names and f"{degree},{steps}" not in names:
+            continue
+        begin = time.perf_counter()
+        with jax.default_device(jax.devices("cpu")[0]):
+            paths = [
+                system.simulate(jax.random.key(100 + i), steps=steps)
+                for i, system in enumerate(systems)
+            ]
+            states, ys = (
+                np.stack([np.asarray(getattr(path, name)) for path in paths])
+                for name in ("states", "observations")
             )
-            found = gg.adaptive(KEY, ys, model)
-            fitted = model.with_coefficients(found.coefficients)
-            means = jax.jit(gaussian.sweep)
-            best = means(KEY, true, ys).filtered
-            likeliest = means(KEY, most_likely(true, system, ys), ys).filtered
-            drawn = by_particles(fitted, ys), by_particles(true, ys)
-            ratios.append(
-                [
-                    float(nrmse(found.filtered, best, states)),
-                    float(nrmse(likeliest, best, states)),
-                    float(nrmse(*drawn, states)),
-                ]
-            )
-        cells = " | ".join(interval(column, 3) for column in np.transpose(ratios))
-        seconds = (time.perf_counter() - begin) / realisations
+        model = gg.state_space_model(
+            gg.Polynomial(first.n_states, degree),
+            state_noise=first.state_noise,
+            observation_noise=first.observation_noise,
+            initial_noise=first.initial_noise,
+        )
+        ratios = in_chunks(
+            errors,
+            realisations,
+            model,
+            states[:, 0],
+            np.stack(rates),
+            ys,
+            states[:, 1:],
+        )
+        cells = " | ".join(interval(column, 3) for column in ratios)
+        seconds = time.perf_counter() - begin
         print(f"| {degree} | {steps} | {cells} | {seconds:.0f} s |", flush=True)
-
-
-def most_likely(true, system, ys):
-    """Kuramoto's model with eta and K of maximum likelihood, by the extended filter."""
-    flat, unravel = jax.flatten_util.ravel_pytree(
-        jax.tree.map(jnp.asarray, system.rate)
-    )
-
-    def build(z):
-        rate = unravel(flat + z)
-        return true.with_mean(gg.systems.EulerMean(rate, system.dt))
-
-    def loss(z):
-        return -gg.GaussianSmoother().sweep(KEY, build(z), ys).log_likelihood
-
-    found = minimize(loss, jnp.zeros_like(flat), method="BFGS", options={"maxiter": 40})
-    return build(found.x)
 
 
 def engines() -> None:
@@ -245,9 +264,11 @@ def main() -> None:
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=list(checks))
-    parser.add_argument("systems", nargs="*", help="of the zoo; all if none is named")
+    parser.add_argument(
+        "which", nargs="*", help="systems of the zoo, or DEGREE,T of kuramoto"
+    )
     arguments = parser.parse_args()
-    options = [arguments.systems] if arguments.name == "zoo" else []
+    options = [arguments.which] if arguments.name in ("zoo", "kuramoto") else []
     with jax.enable_x64(True):
         checks[arguments.name](*options)
 

@@ -54,12 +54,13 @@ def rows() -> dict[str, Row]:
 def draw(system: gg.systems.System, steps: int, number: int):
     """States and observations of many bounded draws, and how many were rejected."""
     states, observations, rejected = [], [], 0
-    for i in range(number):
-        key = jax.random.fold_in(jax.random.key(2024), i)
-        path = system.simulate(key, steps=steps, bounded=True, max_redraws=100_000)
-        states.append(np.asarray(path.states))
-        observations.append(np.asarray(path.observations))
-        rejected += path.rejected
+    with jax.default_device(jax.devices("cpu")[0]):  # many short calls
+        for i in range(number):
+            key = jax.random.fold_in(jax.random.key(2024), i)
+            path = system.simulate(key, steps=steps, bounded=True, max_redraws=100_000)
+            states.append(np.asarray(path.states))
+            observations.append(np.asarray(path.observations))
+            rejected += path.rejected
     return np.stack(states), np.stack(observations), rejected
 
 

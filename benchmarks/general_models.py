@@ -63,10 +63,10 @@ def main() -> None:
             scores = []
             for learn in ((), ("state_noise",)):
 
-                def fit(key, y, learn=learn):
+                def fit(model, key, y, learn=learn):
                     return gg.adaptive(key, y, model, learn=learn).coefficients
 
-                found = in_chunks(fit, number, keys, seen)
+                found = in_chunks(fit, number, model, keys, seen)
                 best = np.broadcast_to(truth, found.shape)
                 scores.append(np.asarray(support_scores(found, best).f1))
             known, learnt = scores
