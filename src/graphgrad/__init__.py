@@ -6,6 +6,8 @@ from .engines import EnsembleSmoother as EnsembleSmoother
 from .engines import GaussianSmoother as GaussianSmoother
 from .engines import ParticleFilter as ParticleFilter
 from .engines import ParticleSmoother as ParticleSmoother
+from .engines import SoftResampling as SoftResampling
+from .engines import TransportResampling as TransportResampling
 from .engines import value_and_gradient as value_and_gradient
 from .equations import equations as equations
 from .graph import adjacency as adjacency

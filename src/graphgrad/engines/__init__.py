@@ -2,6 +2,10 @@
 
 from .choice import ENGINES as ENGINES
 from .choice import choose_engine as choose_engine
+from .differentiable import DIFFERENTIABLE as DIFFERENTIABLE
+from .differentiable import AbstractResampling as AbstractResampling
+from .differentiable import SoftResampling as SoftResampling
+from .differentiable import TransportResampling as TransportResampling
 from .ensemble import EnsembleSmoother as EnsembleSmoother
 from .gaussian import GaussianSmoother as GaussianSmoother
 from .gradient import value_and_gradient as value_and_gradient

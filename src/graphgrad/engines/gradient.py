@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..checks import check_choice
 from ..model import StateSpaceModel, checked_series
+from .differentiable import check_ancestors
 from .particle import ParticleFilter
 
 Parameters = TypeVar("Parameters")
@@ -60,6 +61,8 @@ def value_and_gradient(
     check_choice("form", form, GRADIENTS)
     ys = checked_series(ys, build(parameters))
     if form == "score":
+        kind = particle_filter.resampling
+        check_ancestors("form", form, kind, "Use the gradient through the 'particles'")
         return _score(key, build, parameters, ys, particle_filter, length)
 
     def log_likelihood(parameters: Parameters) -> Array:

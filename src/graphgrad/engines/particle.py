@@ -9,8 +9,13 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
 from ..model import StateSpaceModel, checked_series
+from .differentiable import (
+    AbstractResampling,
+    Resampled,
+    check_ancestors,
+    resampling_kind,
+)
 from .proposals import PROPOSALS, AbstractProposal
-from .resampling import RESAMPLING
 
 
 class FilterResult(NamedTuple):
@@ -25,7 +30,8 @@ class FilterResult(NamedTuple):
         initial_particles: Particles at time 0.
         particles: Particles at times 1..T.
         log_weights: Their normalised log-weights.
-        ancestors: For each particle, the number of its parent one step before.
+        ancestors: For each particle, the number of its parent one step before; -1
+            where it has many, as with `TransportResampling`.
     """
 
     log_likelihood: Float[Array, ""]
@@ -43,14 +49,16 @@ class ParticleFilter(eqx.Module):
 
     The forward pass is Alg. 1. Differentiating the log-likelihood gives what Alg. 2
     prescribes: weights keep their derivative through resampling, and so do the
-    particles unless `detach` is set.
+    particles unless `detach` is set. With `"soft"` and `"optimal transport"` the
+    derivative is that of `SoftResampling` and `TransportResampling`.
 
     Attributes:
         num_particles: Number of particles, K.
         proposal: Where new particles are drawn: `"bootstrap"`, `"locally optimal"`,
             or an `AbstractProposal` of your own.
-        resampling: `"multinomial"` (as printed), `"systematic"`, `"stratified"` or
-            `"residual"`.
+        resampling: `"multinomial"` (as printed), `"systematic"`, `"stratified"`,
+            `"residual"`, `"soft"`, `"optimal transport"`, or an instance of
+            `SoftResampling` or `TransportResampling`.
         ess_threshold: Resample only when the effective sample size is below this
             share of K; 1 resamples at every step, as printed.
 
@@ -64,8 +72,8 @@ class ParticleFilter(eqx.Module):
     """
 
     proposal: AbstractProposal
+    resampling: AbstractResampling
     num_particles: int = eqx.field(static=True)
-    resampling: str = eqx.field(static=True)
     ess_threshold: float = eqx.field(static=True)
 
     def __init__(
@@ -73,7 +81,7 @@ class ParticleFilter(eqx.Module):
         num_particles: int = 100,
         *,
         proposal: str | AbstractProposal = "bootstrap",
-        resampling: str = "multinomial",
+        resampling: str | AbstractResampling = "multinomial",
         ess_threshold: float = 1.0,
     ):
         self.num_particles = check_at_least(
@@ -82,7 +90,7 @@ class ParticleFilter(eqx.Module):
         if not isinstance(proposal, AbstractProposal):
             proposal = PROPOSALS[check_choice("proposal", proposal, PROPOSALS)]()
         self.proposal = proposal
-        self.resampling = check_choice("resampling", resampling, RESAMPLING)
+        self.resampling = resampling_kind(resampling)
         if not 0 <= ess_threshold <= 1:
             raise ValueError(
                 f"`ess_threshold` must be between 0 and 1, got {ess_threshold}. "
@@ -111,6 +119,8 @@ class ParticleFilter(eqx.Module):
             detach: Differentiate the densities only, at particles held fixed.
         """
         ys = checked_series(ys, model)
+        if detach:
+            check_ancestors("detach", detach, self.resampling, "Use `detach=False`")
         T, K = ys.shape[0], self.num_particles
         start_key, loop_key = jax.random.split(key)
         law = self.proposal.prepare(model)
@@ -132,8 +142,9 @@ class ParticleFilter(eqx.Module):
         def step(carry: tuple[Array, Array], inputs: tuple[Array, Array, Array]):
             t, (resample_key, draw_key), y = inputs
             x, log_w = carry
-            ancestors, log_w_tilde = self._resample(resample_key, log_w)
-            parents = x[ancestors]
+            parents, log_w_tilde, ancestors = self._resample(
+                resample_key, x, log_w, detach
+            )
             x_next = law.sample(draw_key, parents, y)  # line 8
             if detach:
                 x_next = jax.lax.stop_gradient(x_next)
@@ -174,18 +185,15 @@ class ParticleFilter(eqx.Module):
             ancestors=ancestors,
         )
 
-    def _resample(self, key: PRNGKeyArray, log_w: Array) -> tuple[Array, Array]:
-        """Ancestors, and log-weights after resampling that keep their derivative."""
-        K = self.num_particles
-        stopped = jax.lax.stop_gradient(log_w)
-        ancestors = RESAMPLING[self.resampling](key, stopped)  # line 6
-        # Alg. 2, line 7: value 1/K, derivative of the log-weight.
-        fresh = -jnp.log(K) + log_w[ancestors] - stopped[ancestors]
+    def _resample(
+        self, key: PRNGKeyArray, x: Array, log_w: Array, detach: bool
+    ) -> Resampled:
+        """Resample, or leave all as it is where enough particles have weight."""
+        fresh = self.resampling(key, x, log_w, detach=detach)  # lines 6 and 7
         if self.ess_threshold == 1:
-            return ancestors, fresh
-        size = 1 / jnp.sum(jnp.exp(2 * stopped))
+            return fresh
+        K = self.num_particles
+        size = 1 / jnp.sum(jnp.exp(2 * jax.lax.stop_gradient(log_w)))
         poor = size < self.ess_threshold * K
-        return (
-            jnp.where(poor, ancestors, jnp.arange(K)),
-            jnp.where(poor, fresh, log_w),
-        )
+        stay = Resampled(x, log_w, jnp.arange(K))
+        return jax.tree.map(lambda new, old: jnp.where(poor, new, old), fresh, stay)

@@ -33,9 +33,9 @@ from .conditional import (
     looking_ahead,
     with_finite_particles,
 )
+from .differentiable import AbstractResampling, check_ancestors, resampling_kind
 from .particle import FilterResult, ParticleFilter
 from .proposals import PROPOSALS, AbstractProposal, Bootstrap, LocallyOptimal
-from .resampling import RESAMPLING
 from .sweep import AbstractEngine, Sweep
 
 
@@ -149,8 +149,9 @@ class ParticleSmoother(AbstractEngine):
         num_particles: Number of particles, K.
         proposal: As for `ParticleFilter`. If None, `"locally optimal"` where the
             model allows it and `"bootstrap"` elsewhere.
-        resampling: As for `ParticleFilter`. The conditional filter of `"ancestor"` is
-            valid with `"multinomial"` only and uses that.
+        resampling: As for `ParticleFilter`; `"optimal transport"` leaves no ancestors
+            and so goes with `"backward"` only. The conditional filter of `"ancestor"`
+            is valid with `"multinomial"` only and uses that.
         smoothing: `"genealogy"`, `"fixed lag"`, `"backward"` or `"ancestor"`.
         lag: How many steps `"fixed lag"` looks ahead.
         paths: How many paths `"backward"` draws.
@@ -166,8 +167,8 @@ class ParticleSmoother(AbstractEngine):
     """
 
     proposal: AbstractProposal | None
+    resampling: AbstractResampling
     num_particles: int = eqx.field(static=True)
-    resampling: str = eqx.field(static=True)
     smoothing: str = eqx.field(static=True)
     lag: int = eqx.field(static=True)
     paths: int = eqx.field(static=True)
@@ -177,7 +178,7 @@ class ParticleSmoother(AbstractEngine):
         num_particles: int = 100,
         *,
         proposal: str | AbstractProposal | None = None,
-        resampling: str = "systematic",
+        resampling: str | AbstractResampling = "systematic",
         smoothing: str = "genealogy",
         lag: int = 20,
         paths: int = 20,
@@ -188,8 +189,11 @@ class ParticleSmoother(AbstractEngine):
         if not (proposal is None or isinstance(proposal, AbstractProposal)):
             proposal = PROPOSALS[check_choice("proposal", proposal, PROPOSALS)]()
         self.proposal = proposal
-        self.resampling = check_choice("resampling", resampling, RESAMPLING)
+        self.resampling = resampling_kind(resampling)
         self.smoothing = check_choice("smoothing", smoothing, SMOOTHING)
+        if self.smoothing != "backward":
+            remedy = "Use `smoothing='backward'`"
+            check_ancestors("smoothing", smoothing, self.resampling, remedy)
         self.lag = check_at_least("lag", lag, 0, "0 does not look ahead; try 20.")
         self.paths = check_at_least("paths", paths, 1, "Try 20.")
 

@@ -1,0 +1,237 @@
+"""What resampling makes of particles and weights, and what its derivative is.
+
+- stop gradient: ancestors are drawn by weight; the weights after it are equal and
+  keep the derivative of the log-weights (Alg. 2, lines 6 and 7).
+- soft: ancestors are drawn from a mixture of the weights and equal ones; the weights
+  after it correct for that, and the derivative is that of the correction (Karkus, Hsu
+  and Lee, Particle filter networks with application to visual localization, 2018).
+- optimal transport: nothing is drawn; particles move to where equal weights say the
+  same, smoothly in all parameters (Corenflos et al., 2021; see `transport`).
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ..checks import check_at_least, check_choice, check_positive
+from .resampling import RESAMPLING
+from .transport import transported
+
+
+class Resampled(NamedTuple):
+    """Particles to go on from, their log-weights, and where each came from."""
+
+    parents: Float[Array, "K Nx"]
+    log_weights: Float[Array, "K"]
+    ancestors: Int[Array, "K"]
+
+
+class AbstractResampling(eqx.Module):
+    """A kind of resampling."""
+
+    @abstractmethod
+    def __call__(
+        self,
+        key: PRNGKeyArray,
+        x: Float[Array, "K Nx"],
+        log_weights: Float[Array, "K"],
+        *,
+        detach: bool = False,
+    ) -> Resampled:
+        """Resample.
+
+        Args:
+            key: Random key.
+            x: Particles.
+            log_weights: Their log-weights, normalised.
+            detach: Whether the law of the draws is held fixed where the result is
+                differentiated.
+        """
+
+    @property
+    @abstractmethod
+    def keeps_ancestors(self) -> bool:
+        """Whether each particle comes from one; if not, all ancestors are -1."""
+
+
+class StopGradientResampling(AbstractResampling):
+    """Equal weights that keep the derivative of the log-weights: Alg. 2.
+
+    Attributes:
+        scheme: How ancestors are drawn, by its name in `RESAMPLING`.
+    """
+
+    scheme: str = eqx.field(static=True)
+
+    def __init__(self, scheme: str = "multinomial"):
+        self.scheme = check_choice("scheme", scheme, RESAMPLING)
+
+    def __call__(
+        self,
+        key: PRNGKeyArray,
+        x: Float[Array, "K Nx"],
+        log_weights: Float[Array, "K"],
+        *,
+        detach: bool = False,  # noqa: ARG002
+    ) -> Resampled:
+        stopped = jax.lax.stop_gradient(log_weights)
+        ancestors = RESAMPLING[self.scheme](key, stopped)  # line 6
+        # Alg. 2, line 7: value 1/K, derivative of the log-weight.
+        fresh = -jnp.log(len(x)) + log_weights[ancestors] - stopped[ancestors]
+        return Resampled(x[ancestors], fresh, ancestors)
+
+    @property
+    def keeps_ancestors(self) -> bool:
+        return True
+
+
+class SoftResampling(AbstractResampling):
+    """Ancestors drawn from alpha w + (1 - alpha) / K, weighted by w over that.
+
+    The estimate of the likelihood is unbiased, as with `StopGradientResampling`. Its
+    derivative is not, because it leaves out how the draws depend on the parameters:
+    the larger alpha, the more is left out, and with 1 the weights have no derivative.
+    Particles whose weight is zero are left out, and K counts the others.
+
+    Attributes:
+        alpha: Share of the weights in the mixture, above 0 and at most 1.
+        scheme: How ancestors are drawn, by its name in `RESAMPLING`.
+
+    Examples:
+        >>> import jax, jax.numpy as jnp
+        >>> x, weights = jnp.array([[0.0], [1.0]]), jnp.array([0.9, 0.1])
+        >>> kind = SoftResampling(alpha=0.5, scheme="systematic")
+        >>> after = kind(jax.random.key(0), x, jnp.log(weights))
+        >>> after.parents.tolist(), jnp.exp(after.log_weights).round(3).tolist()
+        ([[0.0], [1.0]], [0.643..., 0.167...])
+    """
+
+    alpha: float = eqx.field(static=True)
+    scheme: str = eqx.field(static=True)
+
+    def __init__(self, alpha: float = 0.5, *, scheme: str = "multinomial"):
+        remedy = "1 draws by the weights alone; try 0.5."
+        self.alpha = check_positive("alpha", alpha, remedy)
+        if self.alpha > 1:
+            raise ValueError(f"`alpha` must be at most 1, got {alpha!r}. {remedy}")
+        self.scheme = check_choice("scheme", scheme, RESAMPLING)
+
+    def __call__(
+        self,
+        key: PRNGKeyArray,
+        x: Float[Array, "K Nx"],
+        log_weights: Float[Array, "K"],
+        *,
+        detach: bool = False,
+    ) -> Resampled:
+        mixture = self._log_mixture(log_weights)
+        if detach:
+            mixture = jax.lax.stop_gradient(mixture)
+        ancestors = RESAMPLING[self.scheme](key, mixture)
+        fresh = -jnp.log(len(x)) + log_weights[ancestors] - mixture[ancestors]
+        return Resampled(x[ancestors], fresh, ancestors)
+
+    @property
+    def keeps_ancestors(self) -> bool:
+        return True
+
+    def _log_mixture(self, log_weights: Float[Array, "K"]) -> Float[Array, "K"]:
+        if self.alpha == 1:
+            return log_weights
+        # A child of a particle without a weight has none either.
+        living = jnp.exp(log_weights) > 0
+        log_equal = jnp.log1p(-self.alpha) - jnp.log(jnp.maximum(jnp.sum(living), 1))
+        own = jnp.log(self.alpha) + jnp.where(living, log_weights, 0)
+        return jnp.where(living, jnp.logaddexp(own, log_equal), -jnp.inf)
+
+
+class TransportResampling(AbstractResampling):
+    """Particles moved by an entropic optimal transport plan P to K P' x.
+
+    Nothing is drawn: with a fixed key the filter's log-likelihood is a smooth function
+    of the parameters, and its derivative is exact. The estimate of the likelihood is
+    biased. Means are kept, but the spread shrinks, also that of particles of equal
+    weight; the smaller `epsilon`, the less, and the more iterations are needed.
+    Costs K^2 an iteration. There are no ancestors.
+
+    Attributes:
+        epsilon: Price of the entropy, relative to Nx times the largest variance of a
+            coordinate over the particles.
+        iterations: Number of Sinkhorn iterations.
+
+    Examples:
+        >>> import jax, jax.numpy as jnp
+        >>> x, weights = jnp.array([[0.0], [1.0]]), jnp.array([0.75, 0.25])
+        >>> kind = TransportResampling(epsilon=0.05)
+        >>> after = kind(jax.random.key(0), x, jnp.log(weights))
+        >>> after.parents.round(2).tolist(), jnp.exp(after.log_weights).tolist()
+        ([[0.0], [0.5]], [0.5, 0.5])
+    """
+
+    epsilon: float = eqx.field(static=True)
+    iterations: int = eqx.field(static=True)
+
+    def __init__(self, epsilon: float = 0.1, *, iterations: int = 20):
+        self.epsilon = check_positive(
+            "epsilon", epsilon, "Try 0.1; it is relative to the spread of particles."
+        )
+        self.iterations = check_at_least("iterations", iterations, 1, "Try 20.")
+
+    def __call__(
+        self,
+        key: PRNGKeyArray,  # noqa: ARG002
+        x: Float[Array, "K Nx"],
+        log_weights: Float[Array, "K"],
+        *,
+        detach: bool = False,  # noqa: ARG002
+    ) -> Resampled:
+        K = len(x)
+        parents = transported(
+            x, log_weights, epsilon=self.epsilon, iterations=self.iterations
+        )
+        equal = jnp.full(K, -jnp.log(K), log_weights.dtype)
+        return Resampled(parents, equal, jnp.full(K, -1, jnp.int32))
+
+    @property
+    def keeps_ancestors(self) -> bool:
+        return False
+
+
+DIFFERENTIABLE: dict[str, type[AbstractResampling]] = {
+    "soft": SoftResampling,
+    "optimal transport": TransportResampling,
+}
+"""The kinds with a derivative of their own, by name."""
+
+
+def resampling_kind(resampling: str | AbstractResampling) -> AbstractResampling:
+    """The kind that is asked for; the name of a scheme means `StopGradientResampling`.
+
+    Examples:
+        >>> resampling_kind("systematic")
+        StopGradientResampling(scheme='systematic')
+        >>> resampling_kind("soft")
+        SoftResampling(alpha=0.5, scheme='multinomial')
+    """
+    if isinstance(resampling, AbstractResampling):
+        return resampling
+    check_choice("resampling", resampling, (*RESAMPLING, *DIFFERENTIABLE))
+    if resampling in RESAMPLING:
+        return StopGradientResampling(resampling)
+    return DIFFERENTIABLE[resampling]()
+
+
+def check_ancestors(
+    name: str, value: object, resampling: AbstractResampling, remedy: str
+) -> None:
+    """Say that an option needs ancestors, unless the resampling keeps them."""
+    if not resampling.keeps_ancestors:
+        raise ValueError(
+            f"`resampling` must give each particle one ancestor for `{name}={value!r}`"
+            f", got {resampling}, whose particles have many. {remedy}, or a resampling "
+            "such as 'systematic'."
+        )
