@@ -67,7 +67,7 @@ def linear_model(*, full=False, observe=None):
         observation_noise=np.full(n_seen, 0.4),
         initial_mean=[1.0, -1.0],
         initial_noise=0.5,
-        observation_matrix=observe,
+        observation=observe,
     )
 
 

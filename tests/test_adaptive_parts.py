@@ -248,14 +248,20 @@ def random_sweep(seed=0):
         after=jnp.asarray(rng.normal(size=(7, 4, 2))),
         weights=jnp.asarray(weights),
         spread=jnp.asarray(half @ half.transpose(0, 2, 1)),
+        variances=jnp.ones((7, 1, 2)),
         path=jnp.zeros((8, 2)),
     )
     return sweep, gg.Polynomial(2, 3), rng.normal(size=(2, 10))
 
 
+def completed(sweep, library, C):
+    model = gg.state_space_model(library, state_noise=1.0, observation_noise=1.0)
+    return complete(sweep, model.with_coefficients(C))
+
+
 @jit
 def quick_sums(sweep, library, C, active):
-    return statistics(complete(sweep, library, C), active)
+    return statistics(completed(sweep, library, C), active)
 
 
 ACTIVE = {
@@ -304,7 +310,7 @@ def test_statistics_are_sums_over_the_points(which, x64):
 def test_screening_keeps_what_is_kept_and_takes_the_best_of_the_rest(x64):
     sweep, library, C = random_sweep()
     C = jnp.asarray(C)
-    data = complete(sweep, library, C)
+    data = completed(sweep, library, C)
     keep = np.zeros((2, 10), bool)
     keep[0, [2, 7, 9]], keep[1, 5] = True, True
     active = np.asarray(screen(data, jnp.asarray(keep), jnp.ones_like(keep), 5))
@@ -388,6 +394,7 @@ def test_squares_survive_single_precision():
                 after=jnp.asarray(states[1:, None]),
                 weights=jnp.ones((n, 1)),
                 spread=jnp.zeros((n, 3, 3)),
+                variances=jnp.ones((n, 1, 3)),
                 path=jnp.asarray(states),
             )
             sums = quick_sums(
@@ -624,7 +631,7 @@ def test_engine_is_chosen_by_the_model():
         model = eqx.tree_at(place, linear_model(), heavy)
         engine, reason = choose_engine("auto", model)
         assert type(engine) is gg.ParticleSmoother
-        assert reason == "particle: not all noises are Gaussian"
+        assert reason == "particle: not all laws are known to have one peak"
     assert isinstance(linear_model().initial_noise, GaussianNoise)
 
 
@@ -655,8 +662,8 @@ def test_a_hidden_term_is_found_as_a_stand_in():
     data = Completed(
         jnp.asarray(terms),
         jnp.asarray(residuals),
-        jnp.ones(200),
-        jnp.zeros((1, 1)),
+        jnp.ones((200, 1)),
+        jnp.zeros(1),
     )
     keep = jnp.asarray(departures != 0)
     anything = jnp.ones_like(keep)

@@ -287,7 +287,7 @@ def hidden_well(tilt):
         observation_noise=0.05,
         initial_mean=[0.0, 1.0],
         initial_noise=[1.0, 0.1],
-        observation_matrix=[[0.0, 1.0]],
+        observation=[[0.0, 1.0]],
     )
 
 

@@ -24,7 +24,7 @@ def gappy_case(kind):
         options = {"observation_noise": root @ root.T + np.eye(n)}
     elif kind == "matrix":
         matrix = np.random.default_rng(4).normal(size=(3, n))
-        options = {"observation_noise": [0.3, 0.5, 0.2], "observation_matrix": matrix}
+        options = {"observation_noise": [0.3, 0.5, 0.2], "observation": matrix}
     if options:
         model = gg.state_space_model(
             model.library,

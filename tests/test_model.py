@@ -195,12 +195,12 @@ def test_a_path_without_noise_is_the_map_iterated():
     np.testing.assert_allclose(path.observations, states[1:], atol=1e-4)
 
 
-@pytest.mark.parametrize("observation_matrix", [None, [[1.0, 1.0]]])
-def test_moments_of_a_linear_model(observation_matrix):
+@pytest.mark.parametrize("observation", [None, [[1.0, 1.0]]])
+def test_moments_of_a_linear_model(observation):
     # 5 standard errors over 20 000 paths. With 100 other seeds: 100 passes of each.
     n, steps = 20_000, 6
     model = linear_model(
-        initial_noise=[[0.5, 0.2], [0.2, 0.4]], observation_matrix=observation_matrix
+        initial_noise=[[0.5, 0.2], [0.2, 0.4]], observation=observation
     )
     keys = jax.random.split(jax.random.key(0), n)
     paths = jax.jit(jax.vmap(lambda key: gg.simulate(key, model, steps=steps)))(keys)
@@ -209,7 +209,7 @@ def test_moments_of_a_linear_model(observation_matrix):
     mean, cov = np.array([1.0, -1.0]), np.array([[0.5, 0.2], [0.2, 0.4]])
     for _ in range(steps):
         mean, cov = F @ mean + c, F @ cov @ F.T + np.diag([0.1, 0.3])
-    H = np.eye(2) if observation_matrix is None else np.array(observation_matrix)
+    H = np.eye(2) if observation is None else np.array(observation)
     seen = H @ cov @ H.T + 0.2 * np.eye(len(H))
     for sample, m, P in (
         (paths.states[:, -1], mean, cov),
@@ -372,18 +372,18 @@ def test_bad_covariances_are_named(which, value, rule):
         ({"initial_mean": 1.0}, r"`initial_mean` must have shape \(2,\), got \(\)"),
         ({"initial_mean": [1.0, np.inf]}, "`initial_mean` must be finite, got inf"),
         (
-            {"observation_matrix": np.ones((1, 3))},
-            r"`observation_matrix` must have shape \(1, 2\), got \(1, 3\)",
+            {"observation": np.ones((1, 3))},
+            r"`observation` must have shape \(1, 2\), got \(1, 3\)",
         ),
-        ({"observation_matrix": [1.0, 0.0]}, "`observation_matrix` must have shape"),
-        ({"observation_matrix": 1.0}, "`observation_matrix` must have shape"),
-        ({"observation_matrix": np.zeros((0, 2))}, r"shape \(1, 2\), got \(0, 2\)"),
+        ({"observation": [1.0, 0.0]}, "`observation` must have shape"),
+        ({"observation": 1.0}, "`observation` must have shape"),
+        ({"observation": np.zeros((0, 2))}, r"shape \(1, 2\), got \(0, 2\)"),
         (
-            {"observation_matrix": [[np.nan, 1.0]]},
-            r"`observation_matrix` must be finite, got nan at index \(0, 0\)",
+            {"observation": [[np.nan, 1.0]]},
+            r"`observation` must be finite, got nan at index \(0, 0\)",
         ),
         (
-            {"observation_matrix": [[1.0, 0.0]], "observation_noise": [1.0, 1.0]},
+            {"observation": [[1.0, 0.0]], "observation_noise": [1.0, 1.0]},
             r"`observation_noise` must have shape \(1,\), got \(2,\)",
         ),
     ],

@@ -17,7 +17,14 @@ from .library import UserTerms as UserTerms
 from .library import degree_matrix as degree_matrix
 from .library import exponential_terms as exponential_terms
 from .library import trigonometric_terms as trigonometric_terms
+from .model import Binomial as Binomial
+from .model import MultiplicativeNoise as MultiplicativeNoise
+from .model import NegativeBinomial as NegativeBinomial
+from .model import Poisson as Poisson
 from .model import StateSpaceModel as StateSpaceModel
+from .model import StudentT as StudentT
+from .model import UserDensity as UserDensity
+from .model import arrange as arrange
 from .model import forbid as forbid
 from .model import known as known
 from .model import only_edges as only_edges

@@ -30,6 +30,18 @@ def check_positive(name: str, value: Any, remedy: str) -> float:
     return number
 
 
+def check_variances(name: str, value: Any) -> np.ndarray:
+    """Return a number or a vector of them, or say that they must be positive."""
+    remedy = "Give one positive number, or one for each coordinate."
+    array = check_finite(name, value, remedy)
+    if array.ndim > 1 or (array <= 0).any():
+        raise ValueError(
+            f"`{name}` must be positive, as a number or a vector, got {value!r}. "
+            f"{remedy}"
+        )
+    return array
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value`, or list what it may be."""
     choices = tuple(choices)

@@ -16,6 +16,7 @@ from .proposals import PROPOSALS as PROPOSALS
 from .proposals import AbstractProposal as AbstractProposal
 from .proposals import AbstractProposalLaw as AbstractProposalLaw
 from .proposals import Bootstrap as Bootstrap
+from .proposals import Linearised as Linearised
 from .proposals import LocallyOptimal as LocallyOptimal
 from .resampling import RESAMPLING as RESAMPLING
 from .smoothing import ParticleSmoother as ParticleSmoother

@@ -3,7 +3,13 @@
 from collections.abc import Callable
 
 from ..checks import check_choice
-from ..model import GaussianNoise, LinearGaussian, StateSpaceModel
+from ..model import (
+    AbstractIndependentNoise,
+    GaussianNoise,
+    GeneralObservation,
+    LinearGaussian,
+    StateSpaceModel,
+)
 from .ensemble import EnsembleSmoother
 from .gaussian import GaussianSmoother
 from .smoothing import ParticleSmoother
@@ -43,13 +49,17 @@ def choose_engine(
 
 
 def _automatic(model: StateSpaceModel) -> tuple[str, str]:
-    gaussian = (
-        isinstance(model.initial_noise, GaussianNoise)
-        and isinstance(model.transition.noise, GaussianNoise)
-        and isinstance(model.observation, LinearGaussian)
+    noise, observation = model.transition.noise, model.observation
+    known = isinstance(noise, GaussianNoise | AbstractIndependentNoise) and isinstance(
+        observation, LinearGaussian | GeneralObservation
     )
-    if not gaussian:
-        return "particle", "not all noises are Gaussian"
-    if model.n_states > MANY_STATES:
+    if not known or not isinstance(model.initial_noise, GaussianNoise):
+        return "particle", "not all laws are known to have one peak"
+    gaussian = isinstance(noise, GaussianNoise) and isinstance(
+        observation, LinearGaussian
+    )
+    if gaussian and model.n_states > MANY_STATES:
         return "ensemble", f"{model.n_states} states are many"
-    return "gaussian", "all noises are Gaussian and the states are few"
+    if gaussian:
+        return "gaussian", "all noises are Gaussian and the states are few"
+    return "gaussian", "all laws have one peak and are made Gaussian about the path"

@@ -40,7 +40,6 @@ def conditional_filter(
         "Give the `path` of a sweep over the same series.",
     )
     reference = defined(model, reference)
-    law = proposal.prepare(model)
     start_key, loop_key, ancestor_key = jax.random.split(key, 3)
     x0 = model.initial_noise.sample(
         start_key, jnp.broadcast_to(model.initial_mean, (K, model.n_states))
@@ -48,19 +47,21 @@ def conditional_filter(
     x0 = x0.at[-1].set(reference[0])
     equal = jnp.full(K, -jnp.log(K), ys.dtype)
 
-    def step(carry: tuple[Array, Array], inputs: tuple[Array, Array, Array, Array]):
+    def step(carry: tuple[Array, Array], inputs: tuple):
         x, log_w = carry
-        (resample_key, draw_key), uniform, y, fixed = inputs
+        (resample_key, draw_key), uniform, y, fixed, moment = inputs
+        now = model.at(moment)
+        law = proposal.prepare(now)
         ancestors = RESAMPLING["multinomial"](resample_key, log_w)
         # Where no particle can have led to the path, its own past did.
         stay = jnp.where(jnp.arange(K) == K - 1, 0, -jnp.inf)
-        past = choose(uniform, looking_ahead(model, log_w, x, fixed), stay)
+        past = choose(uniform, looking_ahead(now, log_w, x, fixed), stay)
         ancestors = ancestors.at[-1].set(past)
         parents = x[ancestors]
         x_next = law.sample(draw_key, parents, y).at[-1].set(fixed)
         log_nu = equal + (
-            model.observation.log_prob(y, x_next)
-            + model.transition.log_prob(x_next, parents)
+            now.observation.log_prob(y, x_next)
+            + now.transition.log_prob(x_next, parents)
             - law.log_prob(x_next, parents, y)
         )
         # As in the plain filter: undefined is impossible, and a loss is recorded.
@@ -78,6 +79,7 @@ def conditional_filter(
             jax.random.uniform(ancestor_key, (T,), ys.dtype),
             ys,
             reference[1:],
+            model.schedule,
         ),
     )
     result = FilterResult(

@@ -14,6 +14,7 @@ smoothed means of a linear model are then those of Kalman whatever the key.
 """
 
 import math
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,9 +22,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_at_least
-from ..model import GaussianNoise, StateSpaceModel, checked_series
+from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, checked_series
 from .linalg import inverse_root
-from .sweep import AbstractEngine, Seen, Sweep, gaussian_parts
+from .sweep import AbstractEngine, Seen, Sweep, drawn_variances, needs_gaussian
 
 
 class EnsembleSmoother(AbstractEngine):
@@ -63,22 +64,27 @@ class EnsembleSmoother(AbstractEngine):
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,  # noqa: ARG002
     ) -> Sweep:
-        initial, noise, observation, matrix = gaussian_parts(model, "ensemble")
+        needs_gaussian(model, "ensemble")
+        initial, observation = model.initial_noise, model.observation
+        assert isinstance(initial, GaussianNoise)
+        assert isinstance(observation, LinearGaussian)
         ys = jnp.asarray(checked_series(ys, model))
-        Q = noise.covariance
         T, P = ys.shape[0], self.num_members
         start_key, loop_key = jax.random.split(key)
         origin = jnp.broadcast_to(model.initial_mean, (P, model.n_states))
         start = origin + _noise(start_key, initial, origin[:, :0])
 
-        def step(members: Array, inputs: tuple[Array, Array]):
-            (state_key, seen_key), y = inputs
-            seen = Seen.of(y, matrix, observation.noise.covariance)
+        def step(members: Array, inputs: tuple[Array, Array, Any]):
+            (state_key, seen_key), y, moment = inputs
+            transition = model.at(moment).transition
+            noise = transition.noise
+            assert isinstance(noise, GaussianNoise)
+            seen, _ = Seen.at(observation, y, members[0])
             H, R = seen.matrix, seen.covariance
-            moved = model.transition.mean(members)
+            moved = transition.mean(members)
             predicted = jnp.mean(moved, axis=0)
             away = moved - predicted
-            Pp = away.T @ away / P + Q
+            Pp = away.T @ away / P + noise.covariance
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
             z = whiten @ (seen.y - H @ predicted)
@@ -101,7 +107,7 @@ class EnsembleSmoother(AbstractEngine):
             return analysed, (analysed, forecast, back, increment)
 
         _, (analysed, forecasts, gains, increments) = jax.lax.scan(
-            step, start, (jax.random.split(loop_key, (T, 2)), ys)
+            step, start, (jax.random.split(loop_key, (T, 2)), ys, model.schedule)
         )
         members = jnp.concatenate([start[None], analysed])
 
@@ -121,6 +127,7 @@ class EnsembleSmoother(AbstractEngine):
             after=smoothed[1:],
             weights=jnp.full((T, P), 1 / P, ys.dtype),
             spread=jnp.zeros((T, model.n_states, model.n_states), ys.dtype),
+            variances=drawn_variances(model, smoothed[:-1], smoothed[1:]),
             path=smoothed[:, 0],
         )
 

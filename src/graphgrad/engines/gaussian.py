@@ -5,7 +5,9 @@ becomes affine about a mean and a covariance: by its derivative (extended) or by
 regression over sigma points (unscented). Iterated, the map is approximated anew about
 the smoothed law, which for the extended kind is the Gauss-Newton method for the most
 likely path and makes the likelihood Laplace's approximation (Bell, 1994;
-García-Fernández, Svensson and Särkkä, 2017).
+García-Fernández, Svensson and Särkkä, 2017). Noises and observations that are not
+Gaussian are replaced, about the path, by Gaussian ones that pull as hard (Durbin and
+Koopman, Time Series Analysis by State Space Methods, 2012, chapter 10).
 """
 
 import math
@@ -18,9 +20,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
-from ..model import AbstractMean, StateSpaceModel
+from ..model import AbstractMean, GaussianNoise, StateSpaceModel
 from .linalg import inverse_root, root, symmetric
-from .sweep import AbstractEngine, Seen, Sweep, gaussian_parts
+from .sweep import AbstractEngine, Seen, Sweep
 
 
 class Affine(NamedTuple):
@@ -105,11 +107,11 @@ class GaussianSmoother(AbstractEngine):
         if previous is not None and self.linearisation == "extended":
             # A Taylor expansion needs no covariance: each sweep of a solver can go on
             # from where the last one left the path, which is iterating at no cost.
-            about = previous[:-1], jnp.zeros((len(ys), *2 * previous.shape[1:]))
+            about = previous, jnp.zeros((len(ys), *2 * previous.shape[1:]))
         filtered = self._filter(model, ys, about)
         smoothed = _smooth(filtered)
         for _ in range(self.iterations - 1):
-            about = smoothed.means[:-1], smoothed.covariances[:-1]
+            about = smoothed.means, smoothed.covariances[:-1]
             filtered = self._filter(model, ys, about)
             smoothed = _smooth(filtered)
         before, after, spread = jax.vmap(_pair_points)(
@@ -126,51 +128,75 @@ class GaussianSmoother(AbstractEngine):
             after=after,
             weights=jnp.full(before.shape[:2], 1 / before.shape[1], before.dtype),
             spread=spread,
+            variances=filtered.variances[:, None],
             path=smoothed.means,
         )
 
     def _filter(
         self, model: StateSpaceModel, ys: Array, about: tuple[Array, Array] | None
     ) -> "_Filtered":
-        initial, noise, observation, matrix = gaussian_parts(model, "gaussian")
-        Q = noise.covariance
+        initial = model.initial_noise
+        if not isinstance(initial, GaussianNoise):
+            raise ValueError(
+                "`initial_noise` must be Gaussian for the gaussian engine, got "
+                f"{type(initial).__name__}. Use the particle engine."
+            )
         linearise = LINEARISATIONS[self.linearisation]
-        eye = jnp.eye(model.n_states, dtype=Q.dtype)
+        eye = jnp.eye(model.n_states, dtype=model.initial_mean.dtype)
 
         def step(carry: tuple[Array, Array], inputs):
             m, P = carry
-            y, about = inputs
-            seen = Seen.of(y, matrix, observation.noise.covariance)
-            H, R = seen.matrix, seen.covariance
-            centre = (m, P) if about is None else about
-            affine = linearise(model.transition.mean, *centre)
+            y, about, moment = inputs
+            now = model.at(moment)
+            centre = (m, P) if about is None else about[0]
+            affine = linearise(now.transition.mean, *centre)
             F = affine.slope
             predicted = affine.value + F @ (m - affine.centre)
-            Pp = symmetric(F @ P @ F.T + affine.error + Q)
+            # Where the laws of this step are made Gaussian.
+            value, x = (predicted, predicted) if about is None else about[1:]
+            noise = now.transition.noise.local(x, value)
+            seen, excess = Seen.at(now.observation, y, x)
+            if not isinstance(now.transition.noise, GaussianNoise):
+                exact = now.transition.noise.log_prob(x, value)
+                excess += exact - noise.log_prob(x, value)
+            H, R = seen.matrix, seen.covariance
+            Pp = symmetric(F @ P @ F.T + affine.error + noise.covariance)
             surprise = seen.y - H @ predicted
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
             z = whiten @ surprise
             increment = seen.log_density(z, whiten)
+            if about is not None:
+                increment += excess
             m_next = predicted + gain @ surprise
             # Joseph's form: symmetric and positive definite under rounding.
             shrink = eye - gain @ H
             P_next = symmetric(shrink @ Pp @ shrink.T + gain @ R @ gain.T)
-            return (m_next, P_next), (m_next, P_next, predicted, Pp, F, increment)
+            kept = (m_next, P_next, predicted, Pp, F, noise.variances, increment)
+            return (m_next, P_next), kept
 
+        if about is not None:
+            path, spreads = about
+            values = along(model, path[:-1])
+            about = (path[:-1], spreads), values, path[1:]
         start = (model.initial_mean, initial.covariance)
-        (
-            _,
-            (means, covariances, predicted, predicted_covariances, slopes, increments),
-        ) = jax.lax.scan(step, start, (ys, about))
+        _, (means, covariances, *rest) = jax.lax.scan(
+            step, start, (ys, about, model.schedule)
+        )
         return _Filtered(
             jnp.concatenate([start[0][None], means]),
             jnp.concatenate([start[1][None], covariances]),
-            predicted,
-            predicted_covariances,
-            slopes,
-            increments,
+            *rest,
         )
+
+
+def along(model: StateSpaceModel, path: Float[Array, "T Nx"]) -> Float[Array, "T Nx"]:
+    """Means of the next states, step by step."""
+    if model.schedule is None:
+        return model.transition.mean(path)
+    return jax.vmap(lambda moment, x: model.at(moment).transition.mean(x))(
+        model.schedule, path
+    )
 
 
 class _Filtered(NamedTuple):
@@ -181,6 +207,7 @@ class _Filtered(NamedTuple):
     predicted: Array
     predicted_covariances: Array
     slopes: Array
+    variances: Array
     increments: Array
 
 

@@ -73,7 +73,7 @@ def value_and_gradient(
 
 
 def _score(key, build, parameters, ys, particle_filter, length):
-    T = ys.shape[0]
+    T, schedule = ys.shape[0], build(parameters).schedule
     result = particle_filter(key, build(parameters), ys, length=length)
     used = jnp.ones(T, bool) if length is None else jnp.arange(T) < length
 
@@ -84,8 +84,8 @@ def _score(key, build, parameters, ys, particle_filter, length):
         )
         return jnp.sum(weights * density)
 
-    def step_density(parameters, weights, x, parents, y):
-        model = build(parameters)
+    def step_density(parameters, weights, x, parents, y, moment):
+        model = build(parameters).at(moment)
         density = model.transition.log_prob(x, parents)
         density += model.observation.log_prob(y, x)
         # Not 0 * -inf for the particles that no survivor descends from.
@@ -93,9 +93,11 @@ def _score(key, build, parameters, ys, particle_filter, length):
 
     def back(carry, inputs):
         weights, gradient = carry
-        x, before, ancestors, y, used = inputs
+        x, before, ancestors, y, used, moment = inputs
         counted = jnp.where(used, weights, 0)
-        one = jax.grad(step_density)(parameters, counted, x, before[ancestors], y)
+        one = jax.grad(step_density)(
+            parameters, counted, x, before[ancestors], y, moment
+        )
         gradient = jax.tree.map(jnp.add, gradient, one)
         return (jnp.zeros_like(weights).at[ancestors].add(weights), gradient), None
 
@@ -103,7 +105,7 @@ def _score(key, build, parameters, ys, particle_filter, length):
     (weights, gradient), _ = jax.lax.scan(
         back,
         (jnp.exp(result.log_weights[-1]), jax.tree.map(jnp.zeros_like, parameters)),
-        (result.particles, before, result.ancestors, ys, used),
+        (result.particles, before, result.ancestors, ys, used, schedule),
         reverse=True,
     )
     first = jax.grad(initial_density)(parameters, weights)

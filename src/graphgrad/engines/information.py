@@ -1,11 +1,12 @@
 """How much the data say about each coefficient: sensitivities of the innovations.
 
-About a path, the model is linear with Gaussian noise, and the log-likelihood of the
-data is a sum over the Kalman filter's innovations. Their derivatives with respect to
-coefficients obey the filter's own recursion, so that, noise held fixed, whitened
-innovations are a linear regression on whitened sensitivities Z: the information is
-Z'Z (Gauss-Newton). That of the noise variances is 1/2 tr(S^-1 dS S^-1 dS) (Harvey,
-Forecasting, Structural Time Series Models and the Kalman Filter, 1989, Sec. 3.4).
+About a path, the model is linear with Gaussian noise, or nearly, and the log-likelihood
+of the data is a sum over the Kalman filter's innovations. Their derivatives with
+respect to coefficients obey the filter's own recursion, so that, noise held fixed,
+whitened innovations are a linear regression on whitened sensitivities Z: the
+information is Z'Z (Gauss-Newton). That of the noise variances is
+1/2 tr(S^-1 dS S^-1 dS) (Harvey, Forecasting, Structural Time Series Models and the
+Kalman Filter, 1989, Sec. 3.4).
 
 Unlike the statistics of the completed data, which are what an EM step uses, it counts
 only what was observed, and a step in its metric takes few iterations where EM takes
@@ -18,9 +19,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..model import StateSpaceModel
+from ..model import GaussianNoise, LibraryMean, StateSpaceModel
 from .linalg import inverse_root
-from .sweep import Seen, gaussian_parts
+from .sweep import Seen
 
 
 class Information(NamedTuple):
@@ -53,27 +54,33 @@ def information(
         active: For each equation, the columns of its active terms.
         noise: Also give the information on noise variances.
     """
-    initial, state_noise, observation, matrix = gaussian_parts(model, "gaussian")
-    Q, R = state_noise.covariance, observation.noise.covariance
-    C, library = model.coefficients, model.library
-    Nx, A = active.shape
-    Ny = R.shape[0]
+    C, Nx, A = model.coefficients, *active.shape
+    Ny = ys.shape[1]
     eye = jnp.eye(Nx, dtype=C.dtype)
-    values = library(path[:-1])
-    slopes = jax.vmap(jax.jacfwd(library))(path[:-1])
-    # Derivatives of Q with respect to the logarithms of its diagonal, and R's.
-    dQ = jnp.concatenate(
-        [jax.vmap(jnp.diag)(eye * jnp.diag(Q)), jnp.zeros((Ny, Nx, Nx), C.dtype)]
-    )
+    initial = model.initial_noise
+    assert isinstance(initial, GaussianNoise)
+
+    def local(moment, before: Array, after: Array):
+        """Terms, their slopes, what is beside them, and the local state noise."""
+        now = model.at(moment)
+        mean = now.transition.mean
+        assert isinstance(mean, LibraryMean)
+        value, slope = mean.terms(before), jax.jacfwd(mean.terms)(before)
+        rest, keep = mean.rest(before), jax.jacfwd(mean.rest)(before)
+        noise = now.transition.noise.local(after, rest + C @ value)
+        return value, slope, rest, keep, noise.covariance
+
+    parts = jax.vmap(local)(model.schedule, path[:-1], path[1:])
 
     def step(carry, inputs):
         m, P, dm, dP = carry  # the law of x_{t-1} and its derivatives
-        y, x, value, slope = inputs
-        seen = Seen.of(y, matrix, R)
+        y, before, after, moment, (value, slope, rest, keep, Q) = inputs
+        seen, _ = Seen.at(model.at(moment).observation, y, after)
         H = seen.matrix
-        terms = value + slope @ (m - x)
-        F = C @ slope
-        predicted, Pp = C @ terms, F @ P @ F.T + Q
+        terms = value + slope @ (m - before)
+        F = keep + C @ slope
+        predicted = rest + keep @ (m - before) + C @ terms
+        Pp = F @ P @ F.T + Q
         own = eye[:, :, None] * terms[active]  # each term acts on its own equation
         dm_predicted = F @ dm + own.reshape(Nx, Nx * A)
         whiten = inverse_root(H @ Pp @ H.T + seen.covariance)
@@ -82,8 +89,10 @@ def information(
         Z = whiten @ (H @ dm_predicted)
         W = None
         if noise:
-            dPp = _between(F, dP) + dQ
-            dR = jnp.where(seen.kept, jnp.diag(R), 0)  # one entry after the other
+            # With respect to the logarithms of the variances, one after the other.
+            dPp = _between(F, dP)
+            dPp = dPp.at[:Nx].add(jax.vmap(jnp.diag)(eye * jnp.diag(Q)))
+            dR = jnp.where(seen.kept, jnp.diag(seen.covariance), 0)
             W = _between(whiten @ H, dPp).at[Nx:].add(_squares(whiten, dR))
             dP = _between(shrink, dPp).at[Nx:].add(_squares(gain, dR))
         m = predicted + gain @ (seen.y - H @ predicted)
@@ -94,9 +103,11 @@ def information(
         model.initial_mean,
         initial.covariance,
         jnp.zeros((Nx, Nx * A), C.dtype),
-        jnp.zeros_like(dQ) if noise else None,
+        jnp.zeros((Nx + Ny, Nx, Nx), C.dtype) if noise else None,
     )
-    _, (Z, W) = jax.lax.scan(step, start, (ys, path[:-1], values, slopes))
+    _, (Z, W) = jax.lax.scan(
+        step, start, (ys, path[:-1], path[1:], model.schedule, parts)
+    )
     Z = Z.reshape(-1, Nx * A)
     return Information(
         Z.T @ Z, None if W is None else 0.5 * jnp.einsum("tiab,tjab->ij", W, W)
@@ -112,5 +123,5 @@ def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:
 
 
 def _squares(A: Float[Array, "a n"], d: Float[Array, "n"]) -> Float[Array, "n a a"]:
-    """d a a' for each column a of A."""
+    """Products d a a', one for each column a of A."""
     return jnp.einsum("ak,bk,k->kab", A, A, d)

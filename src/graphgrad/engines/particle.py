@@ -139,21 +139,23 @@ class ParticleFilter(eqx.Module):
         # padded series sees the same draws.
         keys = jax.random.split(loop_key, (T, 2))
 
-        def step(carry: tuple[Array, Array], inputs: tuple[Array, Array, Array]):
-            t, (resample_key, draw_key), y = inputs
+        def step(carry: tuple[Array, Array], inputs: tuple):
+            t, (resample_key, draw_key), y, moment = inputs
             x, log_w = carry
+            now = model.at(moment)
+            pi = law if moment is None else self.proposal.prepare(now)
             parents, log_w_tilde, ancestors = self._resample(
                 resample_key, x, log_w, detach
             )
-            x_next = law.sample(draw_key, parents, y)  # line 8
+            x_next = pi.sample(draw_key, parents, y)  # line 8
             if detach:
                 x_next = jax.lax.stop_gradient(x_next)
-            log_pi = law.log_prob(x_next, parents, y)
+            log_pi = pi.log_prob(x_next, parents, y)
             if detach:
                 log_pi = jax.lax.stop_gradient(log_pi)
             log_nu = log_w_tilde + (  # line 9
-                model.observation.log_prob(y, x_next)
-                + model.transition.log_prob(x_next, parents)
+                now.observation.log_prob(y, x_next)
+                + now.transition.log_prob(x_next, parents)
                 - log_pi
             )
             # A particle whose density is undefined is impossible, not unknown.
@@ -171,13 +173,15 @@ class ParticleFilter(eqx.Module):
             return (x_next, log_w_next), (x_next, log_w_next, ancestors, increment)
 
         _, (particles, log_weights, ancestors, increments) = jax.lax.scan(
-            step, (x0, log_w0), (jnp.arange(T), keys, ys)
+            step, (x0, log_w0), (jnp.arange(T), keys, ys, model.schedule)
         )
         weights = jnp.exp(log_weights)
+        # One of weight zero may have overflowed.
+        counted = jnp.where(weights[:, :, None] > 0, particles, 0)
         return FilterResult(
             log_likelihood=jnp.sum(increments),
             increments=increments,
-            means=jnp.einsum("tk,tkn->tn", weights, particles),
+            means=jnp.einsum("tk,tkn->tn", weights, counted),
             effective_sizes=1 / jnp.sum(weights**2, axis=1),
             initial_particles=x0,
             particles=particles,

@@ -14,6 +14,7 @@ from ..model import (
     StateSpaceModel,
     Transition,
 )
+from .linalg import inverse_root
 from .sweep import Seen
 
 
@@ -120,9 +121,58 @@ class LocallyOptimal(AbstractProposal):
                 "`proposal` must be one that the model allows: LocallyOptimal needs "
                 "Gaussian state noise and a linear Gaussian observation, got "
                 f"{type(noise).__name__} and {type(observation).__name__}. "
-                "Use Bootstrap."
+                "Use Linearised or Bootstrap."
             )
         return _GuidedLaw(model.transition.mean, noise, observation)
+
+
+class _LinearisedLaw(AbstractProposalLaw):
+    model: StateSpaceModel
+
+    def _law(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Mean and covariance of x_t given one x_{t-1} and y_t, nearly.
+
+        The laws are made Gaussian about the predicted state.
+        """
+        predicted = self.model.transition.mean(x)
+        Q = self.model.transition.noise.local(predicted, predicted).covariance
+        seen, _ = Seen.at(self.model.observation, y, predicted)
+        H = seen.matrix
+        whiten = inverse_root(H @ Q @ H.T + seen.covariance)
+        gain = Q @ H.T @ whiten.T @ whiten
+        shrink = jnp.eye(len(x), dtype=x.dtype) - gain @ H
+        covariance = shrink @ Q @ shrink.T + gain @ seen.covariance @ gain.T
+        return predicted + gain @ (seen.y - H @ predicted), covariance
+
+    def sample(
+        self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    ) -> Float[Array, "K Nx"]:
+        means, covariances = jax.vmap(self._law, in_axes=(0, None))(x, y)
+        z = jax.random.normal(key, means.shape, means.dtype)
+        return means + jnp.einsum("kij,kj->ki", jnp.linalg.cholesky(covariances), z)
+
+    def log_prob(
+        self,
+        x_next: Float[Array, "K Nx"],
+        x: Float[Array, "K Nx"],
+        y: Float[Array, "Ny"],
+    ) -> Float[Array, "K"]:
+        means, covariances = jax.vmap(self._law, in_axes=(0, None))(x, y)
+        # Factored after those of `sample`, where both are wanted.
+        covariances += 0 * x_next[0, 0]
+        return jax.vmap(lambda x, m, P: GaussianNoise.of(P).log_prob(x, m))(
+            x_next, means, covariances
+        )
+
+
+class Linearised(AbstractProposal):
+    """The locally optimal proposal of the model made linear Gaussian at each particle.
+
+    For observations by any differentiable function and law.
+    """
+
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
+        return _LinearisedLaw(model)
 
 
 def _condition(
@@ -142,5 +192,6 @@ def _condition(
 
 PROPOSALS: dict[str, type[AbstractProposal]] = {
     "bootstrap": Bootstrap,
+    "linearised": Linearised,
     "locally optimal": LocallyOptimal,
 }

@@ -35,8 +35,14 @@ from .conditional import (
 )
 from .differentiable import AbstractResampling, check_ancestors, resampling_kind
 from .particle import FilterResult, ParticleFilter
-from .proposals import PROPOSALS, AbstractProposal, Bootstrap, LocallyOptimal
-from .sweep import AbstractEngine, Sweep
+from .proposals import (
+    PROPOSALS,
+    AbstractProposal,
+    Bootstrap,
+    Linearised,
+    LocallyOptimal,
+)
+from .sweep import AbstractEngine, Sweep, drawn_variances
 
 
 class Smoothed(NamedTuple):
@@ -104,11 +110,12 @@ def backward(
     start = jnp.full((1, K), -jnp.log(K), uniforms.dtype)
     log_weights = jnp.concatenate([start, result.log_weights[:-1]])
 
-    def back(x_next: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        uniforms, x, log_w = inputs
+    def back(x_next: Array, inputs: tuple) -> tuple[Array, Array]:
+        uniforms, x, log_w, moment = inputs
+        now = model.at(moment)
 
         def one(uniform: Array, x_next: Array) -> Array:
-            return x[choose(uniform, looking_ahead(model, log_w, x, x_next), log_w)]
+            return x[choose(uniform, looking_ahead(now, log_w, x, x_next), log_w)]
 
         points = jax.vmap(one)(uniforms, x_next)
         return points, points
@@ -116,7 +123,10 @@ def backward(
     each = jax.vmap(choose, in_axes=(0, None))
     last = result.particles[-1][each(uniforms[-1], result.log_weights[-1])]
     _, paths = jax.lax.scan(
-        back, last, (uniforms[:-1], _before(result), log_weights), reverse=True
+        back,
+        last,
+        (uniforms[:-1], _before(result), log_weights, model.schedule),
+        reverse=True,
     )
     paths = jnp.concatenate([paths, last[None]])
     weights = jnp.full((T, P), 1 / P, paths.dtype)
@@ -148,7 +158,8 @@ class ParticleSmoother(AbstractEngine):
     Attributes:
         num_particles: Number of particles, K.
         proposal: As for `ParticleFilter`. If None, `"locally optimal"` where the
-            model allows it and `"bootstrap"` elsewhere.
+            model allows it, `"linearised"` where only the observation is not linear
+            and Gaussian, and `"bootstrap"` elsewhere.
         resampling: As for `ParticleFilter`; `"optimal transport"` leaves no ancestors
             and so goes with `"backward"` only. The conditional filter of `"ancestor"`
             is valid with `"multinomial"` only and uses that.
@@ -220,6 +231,7 @@ class ParticleSmoother(AbstractEngine):
             after=smoothed.after,
             weights=smoothed.weights,
             spread=jnp.zeros((T, Nx, Nx), ys.dtype),
+            variances=drawn_variances(model, smoothed.before, smoothed.after),
             path=smoothed.path,
         )
 
@@ -248,10 +260,11 @@ class ParticleSmoother(AbstractEngine):
     def _proposal(self, model: StateSpaceModel) -> AbstractProposal:
         if self.proposal is not None:
             return self.proposal
-        gaussian = isinstance(model.transition.noise, GaussianNoise)
-        if gaussian and isinstance(model.observation, LinearGaussian):
+        if not isinstance(model.transition.noise, GaussianNoise):
+            return Bootstrap()
+        if isinstance(model.observation, LinearGaussian):
             return LocallyOptimal()
-        return Bootstrap()
+        return Linearised()
 
 
 def _before(result: FilterResult) -> Float[Array, "T K Nx"]:

@@ -5,10 +5,16 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ..model import GaussianNoise, LinearGaussian, StateSpaceModel
+from ..model import (
+    AbstractObservation,
+    GaussianNoise,
+    LinearGaussian,
+    StateSpaceModel,
+)
 
 
 class Sweep(NamedTuple):
@@ -25,6 +31,8 @@ class Sweep(NamedTuple):
         after: Points of x_t, or its mean given that of x_{t-1}.
         weights: Weights of the points; they sum to one at each t.
         spread: Covariance of x_t about `after`; zero for drawn points.
+        variances: Of the state noise that x_t has about the mean given x_{t-1}, or, if
+            it is not Gaussian, of the Gaussian noise that pulls as hard there.
         path: x_0..x_T: one draw from the smoothed law, or its mean. The next sweep may
             start from it.
     """
@@ -35,6 +43,7 @@ class Sweep(NamedTuple):
     after: Float[Array, "T P Nx"]
     weights: Float[Array, "T P"]
     spread: Float[Array, "T Nx Nx"]
+    variances: Float[Array, "T #P Nx"]
     path: Float[Array, "T_plus_1 Nx"]
 
     def means(self) -> Float[Array, "T_plus_1 Nx"]:
@@ -111,6 +120,32 @@ class Seen(NamedTuple):
             kept,
         )
 
+    @classmethod
+    def at(
+        cls,
+        observation: AbstractObservation,
+        y: Float[Array, "Ny"],
+        x: Float[Array, "Nx"],
+    ) -> tuple["Seen", Float[Array, ""]]:
+        """Of a row, by a linear Gaussian law that is like the true one about a state.
+
+        Returns:
+            What is seen, and the log-density at that state beyond that of the linear
+            Gaussian law.
+        """
+        if isinstance(observation, LinearGaussian):
+            matrix = observation.matrix
+            if matrix is None:
+                matrix = jnp.eye(len(x), dtype=x.dtype)
+            return cls.of(y, matrix, observation.noise.covariance), jnp.zeros(
+                (), y.dtype
+            )
+        mean, matrix = observation.mean(x), jax.jacfwd(observation.mean)(x)
+        noise = observation.noise.local(jnp.where(jnp.isnan(y), mean, y), mean)
+        seen = cls.of(y - mean + matrix @ x, matrix, noise.covariance)
+        excess = observation.log_prob(y, x) - LinearGaussian(noise).log_prob(y, mean)
+        return seen, excess
+
     def log_density(
         self, z: Float[Array, "Ny"], whiten: Float[Array, "Ny Ny"]
     ) -> Float[Array, ""]:
@@ -119,32 +154,41 @@ class Seen(NamedTuple):
         return jnp.sum(jnp.log(jnp.diag(whiten)) - 0.5 * z**2) - constant
 
 
-def gaussian_parts(
-    model: StateSpaceModel, engine: str
-) -> tuple[GaussianNoise, GaussianNoise, LinearGaussian, Float[Array, "Ny Nx"]]:
-    """Initial noise, state noise, observation and its matrix, all of them Gaussian.
+def needs_gaussian(model: StateSpaceModel, engine: str) -> None:
+    """Say that an engine needs linear observations and Gaussian noises, unless it has.
 
     Args:
         model: The model.
-        engine: Name of the engine that needs it so, for the message.
+        engine: Name of the engine, for the message.
     """
-    initial, noise = model.initial_noise, model.transition.noise
-    observation = model.observation
     for what, part, kind in (
-        ("initial noise", initial, GaussianNoise),
-        ("state noise", noise, GaussianNoise),
-        ("observation", observation, LinearGaussian),
+        ("initial noise", model.initial_noise, GaussianNoise),
+        ("state noise", model.transition.noise, GaussianNoise),
+        ("observation", model.observation, LinearGaussian),
     ):
         if not isinstance(part, kind):
             raise ValueError(
                 f"`engine` must be one that the model allows: the {engine} engine "
                 f"needs a {kind.__name__} {what}, got {type(part).__name__}. "
-                "Use the particle engine."
+                "Use the gaussian or the particle engine."
             )
-    assert isinstance(initial, GaussianNoise)
-    assert isinstance(noise, GaussianNoise)
-    assert isinstance(observation, LinearGaussian)
-    matrix = observation.matrix
-    if matrix is None:
-        matrix = jnp.eye(model.n_states, dtype=model.initial_mean.dtype)
-    return initial, noise, observation, matrix
+
+
+def drawn_variances(
+    model: StateSpaceModel,
+    before: Float[Array, "T P Nx"],
+    after: Float[Array, "T P Nx"],
+) -> Float[Array, "T #P Nx"]:
+    """Local variances of the state noise between drawn points."""
+    noise, T = model.transition.noise, before.shape[0]
+    if isinstance(noise, GaussianNoise) and model.schedule is None:
+        return jnp.broadcast_to(noise.variances, (T, 1, before.shape[2]))
+
+    def step(moment, before: Array, after: Array) -> Array:
+        transition = model.at(moment).transition
+        means = transition.mean(before)
+        return jax.vmap(lambda x, m: transition.noise.local(x, m).variances)(
+            after, means
+        )
+
+    return jax.vmap(step)(model.schedule, before, after)

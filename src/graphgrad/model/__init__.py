@@ -1,14 +1,25 @@
 """The state-space model: initial law, transition, observation. Eq. (1), (6), (7)."""
 
+from .arrange import Arranged as Arranged
+from .arrange import arrange as arrange
 from .build import state_space_model as state_space_model
 from .constraints import Knowledge as Knowledge
 from .constraints import forbid as forbid
 from .constraints import knowledge as knowledge
 from .constraints import known as known
 from .constraints import only_edges as only_edges
+from .laws import AbstractIndependentNoise as AbstractIndependentNoise
+from .laws import Binomial as Binomial
+from .laws import MultiplicativeNoise as MultiplicativeNoise
+from .laws import NegativeBinomial as NegativeBinomial
+from .laws import Poisson as Poisson
+from .laws import StudentT as StudentT
+from .laws import UserDensity as UserDensity
 from .noise import AbstractNoise as AbstractNoise
+from .noise import AbstractScaleNoise as AbstractScaleNoise
 from .noise import GaussianNoise as GaussianNoise
 from .observation import AbstractObservation as AbstractObservation
+from .observation import GeneralObservation as GeneralObservation
 from .observation import LinearGaussian as LinearGaussian
 from .series import checked_series as checked_series
 from .series import filled as filled
@@ -16,4 +27,5 @@ from .state_space import StateSpaceModel as StateSpaceModel
 from .state_space import simulate as simulate
 from .transition import AbstractMean as AbstractMean
 from .transition import LibraryMean as LibraryMean
+from .transition import Schedule as Schedule
 from .transition import Transition as Transition

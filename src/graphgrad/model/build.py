@@ -1,14 +1,18 @@
 """The door to models: plain numbers in, everything checked once."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..checks import check_covariance, check_finite, check_shape
+from ..checks import check_choice, check_covariance, check_finite, check_shape
 from ..library import AbstractLibrary
-from .noise import GaussianNoise
-from .observation import LinearGaussian
+from ..library.degrees import default_states
+from .laws import AbstractIndependentNoise
+from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise, ScaledNoise
+from .observation import AbstractObservation, GeneralObservation, LinearGaussian
 from .state_space import StateSpaceModel
 from .transition import LibraryMean, Transition
 
@@ -21,18 +25,24 @@ def state_space_model(
     observation_noise: Any,
     initial_mean: Any = None,
     initial_noise: Any = 1.0,
-    observation_matrix: Any = None,
+    observation: Any = None,
+    n_inputs: int = 0,
 ) -> StateSpaceModel:
-    """A model x_t = C phi(x_{t-1}) + v_t, y_t = H x_t + r_t with Gaussian noise.
+    """A model x_t = C phi(x_{t-1}) + v_t, y_t = h(x_t) + r_t.
 
     Args:
-        library: The terms phi.
+        library: The terms phi, of the states and then the inputs.
         coefficients: C of shape `(Nx, M)`; zeros when it is what you look for.
-        state_noise: Covariance of v: a variance, a variance a state, or a matrix.
-        observation_noise: Covariance of r, in the same three ways.
+        state_noise: Covariance of v: a variance, a variance a state, or a matrix. Or a
+            law: `StudentT`, `MultiplicativeNoise`, or an `AbstractNoise` of yours.
+        observation_noise: Covariance of r, in the same three ways. Or a law:
+            `StudentT`, `Poisson`, `NegativeBinomial`, `Binomial`, `UserDensity`.
         initial_mean: Mean of x_0; zeros if not given.
         initial_noise: Covariance of x_0, in the same three ways.
-        observation_matrix: H of shape `(Ny, Nx)`; all states are seen if not given.
+        observation: What is seen: all states if not given; the names of those that
+            are, as `["x1", "x3"]`; H of shape `(Ny, Nx)`; or a differentiable function
+            from a state to what is seen of it.
+        n_inputs: How many of the library's variables, the last ones, are inputs.
 
     Returns:
         The model, in the floating-point precision that JAX is set to.
@@ -44,7 +54,8 @@ def state_space_model(
         >>> model.coefficients.shape
         (2, 3)
     """
-    n_states, shape = library.n_states, (library.n_states, library.n_terms)
+    n_states = library.n_states - n_inputs
+    shape = (n_states, library.n_terms)
     if coefficients is None:
         coefficients = np.zeros(shape)
     coefficients = check_finite(
@@ -64,32 +75,69 @@ def state_space_model(
     check_shape(
         "initial_mean", initial_mean.shape, (n_states,), "Give one number a state."
     )
-    n_seen = n_states
-    if observation_matrix is not None:
-        observation_matrix = check_finite(
-            "observation_matrix", observation_matrix, "Give one row a quantity seen."
-        )
-        # One row at least: without any, nothing is seen.
-        n_seen = max(1, len(np.atleast_1d(observation_matrix)))
-        check_shape(
-            "observation_matrix",
-            observation_matrix.shape,
-            (n_seen, n_states),
-            "Give one row a quantity seen and one column a state.",
-        )
-        observation_matrix = jnp.asarray(observation_matrix)
     return StateSpaceModel(
         initial_mean=jnp.asarray(initial_mean),
         initial_noise=_gaussian("initial_noise", initial_noise, n_states),
         transition=Transition(
             LibraryMean(library, jnp.asarray(coefficients)),
-            _gaussian("state_noise", state_noise, n_states),
+            _state_noise(state_noise, n_states),
         ),
-        observation=LinearGaussian(
-            _gaussian("observation_noise", observation_noise, n_seen),
-            observation_matrix,
-        ),
+        observation=_observation(observation, observation_noise, n_states),
     )
+
+
+def _state_noise(noise: Any, n_states: int) -> AbstractScaleNoise:
+    if not isinstance(noise, AbstractNoise):
+        return _gaussian("state_noise", noise, n_states)
+    if not isinstance(noise, AbstractScaleNoise):
+        return ScaledNoise(noise, jnp.ones(n_states))
+    return _sized("state_noise", noise, n_states)
+
+
+def _sized(name: str, noise: AbstractScaleNoise, size: int) -> AbstractScaleNoise:
+    """The noise with a scale for each coordinate."""
+    shape = noise.scale.shape
+    if shape not in ((), (size,), (size, size)):
+        remedy = f"Give one number or {size}."
+        check_shape(name, shape, (size,), remedy)
+    return noise if shape else noise.times(jnp.ones(size))
+
+
+def _observation(seen: Any, noise: Any, n_states: int) -> AbstractObservation:
+    matrix, function, n_seen = None, None, n_states
+    if callable(seen):
+        function = seen
+        n_seen = jax.eval_shape(seen, jnp.zeros(n_states)).shape[-1]
+    elif seen is not None:
+        if isinstance(seen, Sequence) and all(isinstance(name, str) for name in seen):
+            names = default_states(n_states)
+            for name in seen:
+                check_choice("observation", name, names)
+            seen = np.eye(n_states)[[names.index(name) for name in seen]]
+        remedy = "Give one row a quantity seen."
+        matrix = check_finite("observation", seen, remedy)
+        # One row at least: without any, nothing is seen.
+        n_seen = max(1, len(np.atleast_1d(matrix)))
+        check_shape(
+            "observation",
+            matrix.shape,
+            (n_seen, n_states),
+            "Give one row a quantity seen and one column a state.",
+        )
+        matrix = jnp.asarray(matrix)
+    if isinstance(noise, AbstractNoise):
+        if isinstance(noise, AbstractScaleNoise):
+            noise = _sized("observation_noise", noise, n_seen)
+    else:
+        noise = _gaussian("observation_noise", noise, n_seen)
+    if isinstance(noise, GaussianNoise) and function is None:
+        return LinearGaussian(noise, matrix)
+    if not isinstance(noise, GaussianNoise | AbstractIndependentNoise):
+        raise ValueError(
+            "`observation_noise` must be a covariance or a law of independent entries, "
+            f"got {type(noise).__name__}. Use `UserDensity` for a density of yours."
+        )
+    return GeneralObservation(noise, matrix, function)
 
 
 def _gaussian(name: str, covariance: Any, size: int) -> GaussianNoise:

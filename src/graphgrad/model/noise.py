@@ -28,8 +28,61 @@ class AbstractNoise(eqx.Module):
     ) -> Float[Array, "..."]:
         """Log-density of x; both arguments broadcast."""
 
+    def local(self, x: Float[Array, "N"], mean: Float[Array, "N"]) -> "GaussianNoise":
+        """The Gaussian noise about the same mean that pulls x as hard as this one.
 
-class GaussianNoise(AbstractNoise):
+        Its variances are those that reweighted least squares give: the distance from
+        the mean over the slope of the log-density.
+        """
+        nudge = 1e-6 * (1 + jnp.abs(mean))
+        away = jnp.where(jnp.abs(x - mean) < nudge, nudge, x - mean)
+        pull = -jax.grad(self.log_prob)(mean + away, mean) / away
+        return GaussianNoise(1 / jnp.sqrt(jnp.maximum(pull, jnp.finfo(x.dtype).tiny)))
+
+
+class AbstractScaleNoise(AbstractNoise):
+    """A law with a scale a coordinate, which can be learnt."""
+
+    scale: eqx.AbstractVar[Array]
+
+    @property
+    def variances(self) -> Float[Array, "N"]:
+        """Squares of the scales."""
+        return self.scale**2
+
+    def with_variances(self, variances: Float[Array, "N"]) -> "AbstractScaleNoise":
+        """The same law with other scales."""
+        return eqx.tree_at(lambda noise: noise.scale, self, jnp.sqrt(variances))
+
+    def times(self, factor: Float[Array, "N"]) -> "AbstractScaleNoise":
+        """The same law with its scales multiplied."""
+        return eqx.tree_at(lambda noise: noise.scale, self, self.scale * factor)
+
+
+class ScaledNoise(AbstractScaleNoise):
+    """Any noise, made larger or smaller: deviations from the mean are multiplied.
+
+    Attributes:
+        noise: The noise.
+        scale: By how much.
+    """
+
+    noise: AbstractNoise
+    scale: Float[Array, "N"]
+
+    def sample(
+        self, key: PRNGKeyArray, mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch N"]:
+        return mean + self.scale * (self.noise.sample(key, mean) - mean)
+
+    def log_prob(
+        self, x: Float[Array, "*#batch N"], mean: Float[Array, "*#batch N"]
+    ) -> Float[Array, "..."]:
+        density = self.noise.log_prob(mean + (x - mean) / self.scale, mean)
+        return density - jnp.sum(jnp.log(self.scale))
+
+
+class GaussianNoise(AbstractScaleNoise):
     """Additive zero-mean Gaussian noise.
 
     Attributes:
@@ -58,6 +111,26 @@ class GaussianNoise(AbstractNoise):
     def diagonal(self) -> bool:
         """Whether the coordinates are independent."""
         return self.scale.ndim == 1
+
+    @property
+    def variances(self) -> Float[Array, "N"]:
+        return jnp.diag(self.covariance)
+
+    def with_variances(self, variances: Float[Array, "N"]) -> "GaussianNoise":
+        """Independent noise of these variances."""
+        return GaussianNoise(jnp.sqrt(variances))
+
+    def times(self, factor: Float[Array, "N"]) -> "GaussianNoise":
+        if self.diagonal:
+            return GaussianNoise(self.scale * factor)
+        return GaussianNoise(self.scale * jnp.asarray(factor)[..., None])
+
+    def local(
+        self,
+        x: Float[Array, "N"],  # noqa: ARG002
+        mean: Float[Array, "N"],  # noqa: ARG002
+    ) -> "GaussianNoise":
+        return self
 
     @property
     def covariance(self) -> Float[Array, "N N"]:

@@ -8,7 +8,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from ..checks import check_series
+from ..checks import check_series, check_shape
+from .laws import AbstractIndependentNoise
 from .state_space import StateSpaceModel
 
 
@@ -25,6 +26,22 @@ def checked_series(
     if not isinstance(ys, Tracer):
         seen = jax.eval_shape(model.observation.mean, model.initial_mean).shape[-1]
         ys = check_series("ys", ys, n_columns=seen, least=least)
+        noise = model.observation.noise
+        if isinstance(noise, AbstractIndependentNoise):
+            values = np.where(np.isnan(ys), 0, ys)
+            if (rule := noise.fault(values)) is not None:
+                raise ValueError(
+                    f"`ys` must {rule}, for {type(noise).__name__} noise, got values "
+                    f"from {np.nanmin(ys):g} to {np.nanmax(ys):g}. Give the counts as "
+                    "they were made, or another `observation_noise`."
+                )
+    if model.schedule is not None:
+        check_shape(
+            "ys",
+            ys.shape,
+            (*model.schedule.pace.shape, ys.shape[1]),
+            "Give the rows that `arrange` made with the model.",
+        )
     # Left to NumPy until it meets a compiled function: each step outside of one costs
     # a compilation of its own.
     return ys.astype(model.initial_mean.dtype)

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ..checks import check_at_least
-from .noise import AbstractNoise
+from ..checks import check_at_least, check_shape
+from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
 from .observation import AbstractObservation
-from .transition import AbstractMean, LibraryMean, Transition
+from .transition import AbstractMean, LibraryMean, Schedule, Transition
 
 
 class StateSpaceModel(eqx.Module):
@@ -21,12 +21,14 @@ class StateSpaceModel(eqx.Module):
         initial_noise: Law of x_0 about that mean.
         transition: Law of the next state.
         observation: Law of what is seen.
+        schedule: What differs from step to step, if anything does.
     """
 
     initial_mean: Float[Array, "Nx"]
     initial_noise: AbstractNoise
     transition: Transition
     observation: AbstractObservation
+    schedule: Schedule | None = None
 
     @property
     def n_states(self) -> int:
@@ -52,6 +54,31 @@ class StateSpaceModel(eqx.Module):
     ) -> "StateSpaceModel":
         """The same model with other coefficients C."""
         return self.with_mean(LibraryMean(self.library, coefficients))
+
+    def at(self, moment: Schedule | None) -> "StateSpaceModel":
+        """The model during one step of its schedule."""
+        if moment is None:
+            return self
+        mean, noise = self._library_mean(), self.transition.noise
+        assert isinstance(noise, AbstractScaleNoise)
+        assert isinstance(self.initial_noise, GaussianNoise)
+        # Noise grows as a random walk's; a new series begins by the initial law.
+        here = noise.local(moment.starts, moment.starts).variances
+        begin = jnp.sqrt(self.initial_noise.variances / here)
+        factor = jnp.where(moment.fresh, begin, jnp.sqrt(moment.pace))
+        transition = Transition(
+            LibraryMean(mean.library, mean.coefficients, moment), noise.times(factor)
+        )
+        return StateSpaceModel(
+            self.initial_mean, self.initial_noise, transition, self.observation
+        )
+
+    def moves(self, steps: int) -> Float[Array, ""]:
+        """How many of the steps are moves, and not beginnings."""
+        dtype = self.initial_mean.dtype
+        if self.schedule is None:
+            return jnp.asarray(steps, dtype)
+        return jnp.sum(~self.schedule.fresh).astype(dtype)
 
     def _library_mean(self) -> LibraryMean:
         mean = self.transition.mean
@@ -99,15 +126,22 @@ def simulate(
         ((6, 1), (5, 1))
     """
     steps = check_at_least("steps", steps, 1, "It is the number of observations.")
+    if model.schedule is not None:
+        remedy = "It is the length of the model's schedule."
+        check_shape("steps", (steps,), model.schedule.pace.shape, remedy)
     start_key, move_key, see_key = jax.random.split(key, 3)
     if initial is None:
         initial = model.initial_noise.sample(start_key, model.initial_mean)
 
-    def step(x: Array, key: PRNGKeyArray) -> tuple[Array, tuple[Array, Array]]:
-        x_next = model.transition.sample(key, x)
-        return x_next, (x_next, model.transition.mean.defined(x))
+    def step(x: Array, inputs: tuple) -> tuple[Array, tuple[Array, Array]]:
+        key, moment = inputs
+        transition = model.at(moment).transition
+        x_next = transition.sample(key, x)
+        return x_next, (x_next, transition.mean.defined(x))
 
-    _, (path, defined) = jax.lax.scan(step, initial, jax.random.split(move_key, steps))
+    _, (path, defined) = jax.lax.scan(
+        step, initial, (jax.random.split(move_key, steps), model.schedule)
+    )
     return Simulation(
         states=jnp.concatenate([initial[None], path]),
         observations=model.observation.sample(see_key, path),

@@ -22,22 +22,63 @@ class AbstractMean(eqx.Module):
         """Whether the map has a real value at x."""
 
 
-class LibraryMean(AbstractMean):
-    """f(x) = C phi(x), Eq. (7).
+class Schedule(eqx.Module):
+    """What differs from step to step; made by `arrange`.
 
     Attributes:
-        library: The terms phi.
+        pace: Length of each step, in steps of the map.
+        fresh: Where a new series begins, with no memory of the one before.
+        starts: Mean of its first state.
+        inputs: Inputs that act during each step, as further variables of the library.
+    """
+
+    pace: Float[Array, "*T"]
+    fresh: Bool[Array, "*T"]
+    starts: Float[Array, "*T Nx"]
+    inputs: Float[Array, "*T Nu"] | None = None
+
+
+class LibraryMean(AbstractMean):
+    """f(x) = C phi(x), Eq. (7); over a step of length s, x + s (C phi(x) - x).
+
+    Attributes:
+        library: The terms phi, of the states and then the inputs.
         coefficients: C, of shape `(Nx, M)`.
+        moment: What is special about this step, if anything.
     """
 
     library: AbstractLibrary
     coefficients: Float[Array, "Nx M"]
+    moment: Schedule | None = None
+
+    def terms(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch M"]:
+        """What multiplies the coefficients."""
+        terms = self.library(self._variables(x))
+        if self.moment is None:
+            return terms
+        return terms * jnp.where(self.moment.fresh, 0, self.moment.pace)
+
+    def rest(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
+        """What does not depend on the coefficients."""
+        if self.moment is None:
+            return jnp.zeros_like(x)
+        left = (1 - self.moment.pace) * x
+        return jnp.where(self.moment.fresh, self.moment.starts, left)
 
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
-        return self.library(x) @ self.coefficients.T
+        moved = self.terms(x) @ self.coefficients.T
+        return moved if self.moment is None else self.rest(x) + moved
 
     def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
-        return self.library.defined(x)
+        defined = self.library.defined(self._variables(x))
+        return defined if self.moment is None else defined | self.moment.fresh
+
+    def _variables(self, x: Array) -> Array:
+        if self.moment is None or self.moment.inputs is None:
+            return x
+        inputs = self.moment.inputs
+        inputs = jnp.broadcast_to(inputs, (*x.shape[:-1], inputs.shape[-1]))
+        return jnp.concatenate([x, inputs], axis=-1)
 
 
 class Transition(eqx.Module):

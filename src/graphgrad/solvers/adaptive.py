@@ -18,9 +18,16 @@ from jaxtyping import Array, PRNGKeyArray
 from ..checks import check_at_least, check_choice, check_positive
 from ..compiling import compiled
 from ..engines import AbstractEngine, choose_engine
-from ..engines.sweep import gaussian_parts
+from ..engines.gaussian import along
 from ..library.degrees import default_states
-from ..model import StateSpaceModel, checked_series, filled
+from ..model import (
+    AbstractScaleNoise,
+    GaussianNoise,
+    LinearGaussian,
+    StateSpaceModel,
+    checked_series,
+    filled,
+)
 from ..model.constraints import Knowledge, Known, OnlyEdges, knowledge
 from ..solution import Outcome, Solution
 from .anneal import STILL, Annealing, Plan, anneal, begin
@@ -148,6 +155,7 @@ def adaptive(
         check_positive("weight", weight, "1 is the criterion as it is.")
     settings = settings or AdaptiveSteps()
     engine, reason = choose_engine(engine, model)
+    _check_learnable(model, learn)
     ys = checked_series(ys, model, least=3)
     learn = tuple(learn)
     options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
@@ -222,8 +230,14 @@ def _begin(
     if "state_noise" in learn:
         # So low that it only keeps logarithms finite.
         floor = 1e-6 * jnp.mean(jnp.diff(states, axis=0) ** 2) * jnp.ones_like(floor)
-    if (matrix := gaussian_parts(model, "adaptive solver's")[2].matrix) is not None:
-        states = states @ jnp.linalg.pinv(matrix).T
+    start = model.initial_mean
+    if not isinstance(model.observation, LinearGaussian) or (
+        model.observation.matrix is not None
+    ):
+        # Least squares about the initial mean, where what is not seen stays.
+        seen = jax.jacfwd(model.observation.mean)(start)
+        away = states - model.observation.mean(start)
+        states = start + away @ jnp.linalg.pinv(seen).T
     path = jnp.concatenate([model.initial_mean[None], states])
     sought = jnp.asarray(told.open)
     plan = Plan(ys, model, base, zero, sought, floor, weight, path, jnp.array(True))
@@ -338,8 +352,9 @@ def _finish(
     errors = jnp.sqrt(jnp.diag(inverse)).reshape(shape)
     stay = best_subset(*quadratic, outlook.support, inverse, price, max_changes=0)
     sweep = outlook.sweep
-    ahead = model.observation.mean(model.transition.mean(sweep.filtered[:-1]))
-    error = against_persistence(ahead, plan.ys, plan.ys.shape[0])
+    before = jnp.concatenate([model.initial_mean[None], sweep.filtered[:-1]])
+    ahead = model.observation.mean(along(model, before))
+    error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
     # Steps of a noisy engine never promise nothing.
     climbed = engine.stochastic | (best.decrement < 0.1)
     return Solution(
@@ -363,6 +378,25 @@ def _finish(
         code=_judge(best, done & climbed, stay.margin, error),
         engine=reason,
     )
+
+
+def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
+    """Say what the solver needs of a model that it does not have."""
+    seen = model.observation.noise
+    for name, part, kind in (
+        ("initial_noise", model.initial_noise, GaussianNoise),
+        ("state_noise", model.transition.noise, AbstractScaleNoise),
+    ):
+        if not isinstance(part, kind):
+            raise ValueError(
+                f"`{name}` must be a {kind.__name__} for the adaptive solver, got "
+                f"{type(part).__name__}. Build the model with `state_space_model`."
+            )
+    if "observation_noise" in learn and not isinstance(seen, AbstractScaleNoise):
+        raise ValueError(
+            "`learn` must leave out 'observation_noise' for a law without a scale, got "
+            f"{type(seen).__name__}. Give its parameters."
+        )
 
 
 def _judge(best: Candidate, done: Array, margin: Array, error: Array) -> Array:

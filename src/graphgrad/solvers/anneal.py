@@ -13,11 +13,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..engines.sweep import AbstractEngine
+from ..engines.sweep import AbstractEngine, Sweep, drawn_variances
 from ..model import StateSpaceModel
 from .lasso import lasso
 from .statistics import (
-    Completed,
     Statistics,
     active_size,
     averaged,
@@ -94,24 +93,24 @@ class Plan(NamedTuple):
     path: Float[Array, "T_plus_1 Nx"]
     free: Bool[Array, ""]
 
+    @property
+    def moves(self) -> Float[Array, ""]:
+        """Number of steps that tell of the equations."""
+        return self.model.moves(len(self.ys))
+
 
 def begin(plan: Plan) -> Annealing:
     """A lasso of the data on the terms of the data before; its residuals' variance."""
-    ys, model, states = plan.ys, plan.model, plan.path[1:]
-    library, Nx = model.library, model.n_states
-    terms = library(states[:-1])
-    M, size = terms.shape[1], active_size(terms.shape[1])
-    residuals = states[1:] - terms @ plan.base.T
-    rows = len(residuals)
-    data = Completed(
-        terms, residuals, jnp.ones(rows, ys.dtype), jnp.zeros((Nx, Nx), ys.dtype)
-    )
+    model, Nx = plan.model, plan.model.n_states
+    data = complete(_as_sweep(plan), model.with_coefficients(plan.base))
+    M = data.terms.shape[1]
+    size, rows = active_size(M), plan.moves - 1  # the first state is no datum
     own = model.library.incidence
     own = jnp.asarray((own != 0) & ((own != 0).sum(axis=0) == 1))  # of one state each
     keep = own & plan.open if size < M else jnp.zeros((Nx, M), bool)
     active = screen(data, keep, plan.open, size)
     sums = statistics(data, active)
-    steps = jnp.mean(jnp.diff(states, axis=0) ** 2, axis=0)
+    steps = jnp.mean(jnp.diff(plan.path[1:], axis=0) ** 2, axis=0)
     scale = sums.scale(steps)
     height = jnp.where(gather(plan.open, active), 0.1 * scale, jnp.inf)
     found = lasso(sums.gram, sums.cross, height, jnp.zeros_like(scale), scale)
@@ -126,9 +125,25 @@ def begin(plan: Plan) -> Annealing:
         statistics=sums.about(away),
         active=active,
         path=plan.path,
-        log_likelihood=jnp.asarray(-jnp.inf, ys.dtype),
+        log_likelihood=jnp.asarray(-jnp.inf, plan.ys.dtype),
         step=jnp.zeros((), int),
         still=jnp.zeros((), int),
+    )
+
+
+def _as_sweep(plan: Plan) -> Sweep:
+    """The data as if they were the states, without the step from the first state."""
+    T, Nx = len(plan.ys), plan.model.n_states
+    before, after = plan.path[:-1, None], plan.path[1:, None]
+    return Sweep(
+        log_likelihood=jnp.zeros((), before.dtype),
+        filtered=plan.path[1:],
+        before=before,
+        after=after,
+        weights=jnp.ones((T, 1), before.dtype).at[0].set(0),
+        spread=jnp.zeros((T, Nx, Nx), before.dtype),
+        variances=drawn_variances(plan.model, before, after),
+        path=plan.path,
     )
 
 
@@ -175,14 +190,14 @@ def _step(
     steps: int,
     ramp: int,
 ) -> Annealing:
-    unknowns, T = state.unknowns, plan.ys.shape[0]
+    unknowns, T = state.unknowns, plan.moves
     C, noise = unknowns.coefficients, unknowns.state_noise
     M = C.shape[1]
     model = build(plan.model, unknowns, (*learn, "state_noise"))
     sweep = engine.sweep(
         jax.random.fold_in(key, state.step), model, plan.ys, state.path
     )
-    data = complete(sweep, model.library, C)
+    data = complete(sweep, model)
     # Not those that only the lowest penalties let in: there is room for others.
     keep = jnp.any(state.candidates[2:] != 0, axis=0) | (plan.base != C)
     active = screen(data, keep, plan.open, state.active.shape[1])

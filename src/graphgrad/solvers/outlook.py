@@ -7,10 +7,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..engines.information import Information, information
 from ..engines.linalg import inverse_root
-from ..engines.sweep import AbstractEngine, Sweep, gaussian_parts
-from ..model import StateSpaceModel
+from ..engines.sweep import AbstractEngine, Sweep
+from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
 from .anneal import Plan
-from .statistics import Completed, complete, gather, screen, stand_ins
+from .statistics import Completed, complete, gather, scheduled_terms, screen, stand_ins
 
 
 class Outlook(NamedTuple):
@@ -45,11 +45,16 @@ def look(
 ) -> Outlook:
     """Sweep, and take gradient and information."""
     sweep = engine.sweep(key, model, plan.ys, path)
-    data = complete(sweep, model.library, model.coefficients)
+    data = complete(sweep, model)
     Nx, M = plan.base.shape
     path = sweep.means()
-    terms = model.library(path[:-1])
-    missed = path[1:] - terms @ model.coefficients.T
+    if model.schedule is None:
+        terms = model.library(path[:-1])
+        missed = path[1:] - terms @ model.coefficients.T
+    else:
+        terms, rest = (a[:, 0] for a in scheduled_terms(model, path[:-1, None]))
+        missed = path[1:] - rest - terms @ model.coefficients.T
+        missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
     others = stand_ins(terms, missed, model.coefficients - plan.base)
     active = screen(data, support, plan.open, min(M, max(16, 640 // Nx)), others)
     known = information(model, plan.ys, path, active, noise=noise)
@@ -83,9 +88,9 @@ def _gradient(
         active: Columns of the active terms.
         first: What must be done before another matrix is factored.
     """
-    noise = gaussian_parts(model, "adaptive solver's")[1]
-    pull = (data.residuals * data.weights[:, None]).T @ data.terms
-    if noise.diagonal:
-        return gather(pull / noise.scale[:, None] ** 2, active)
+    noise, pull = model.transition.noise, data.pulls()
+    assert isinstance(noise, AbstractScaleNoise)
+    if not isinstance(noise, GaussianNoise) or noise.diagonal:
+        return gather(pull / noise.variances[:, None], active)
     whiten = inverse_root(noise.covariance + 0 * first[0, 0])
     return gather(whiten.T @ (whiten @ pull), active)

@@ -203,7 +203,7 @@ def _step(
     slope = jnp.zeros(m, gradient.dtype)
     if known.noise is not None:
         observed = observation_squares(sweep, model, plan.ys)
-        slope = noise_gradient(data, unknowns, observed, plan.ys)
+        slope = noise_gradient(data, unknowns, observed, plan)
         # The information on a small variance vanishes with it: damped, or steps
         # overshoot.
         matrix = matrix.at[n:, n:].set(known.noise + jnp.eye(m, dtype=slope.dtype))
@@ -306,7 +306,7 @@ def _step(
 def _costs(data: Completed, unknowns: Unknowns, plan: Plan) -> Float[Array, "Nx"]:
     """-2 log-likelihood of the completed data, for each equation."""
     noise = unknowns.state_noise
-    return data.squares() / noise + plan.ys.shape[0] * jnp.log(noise)
+    return data.squares() / noise + plan.moves * jnp.log(noise)
 
 
 def crossed(starts: Refinement, plan: Plan) -> Refinement:

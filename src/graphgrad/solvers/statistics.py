@@ -14,27 +14,38 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..engines.sweep import Sweep
-from ..library import AbstractLibrary
+from ..model import (
+    AbstractScaleNoise,
+    GaussianNoise,
+    LibraryMean,
+    Schedule,
+    StateSpaceModel,
+)
 
 
 class Completed(NamedTuple):
     """Weighted rows of the completed data.
 
     Attributes:
-        terms: phi(x_{t-1}).
+        terms: phi(x_{t-1}), times the length of the step.
         residuals: x_t - C phi(x_{t-1}).
-        weights: Weights of the rows.
-        spread: Covariance of the states about their rows, summed over time.
+        weights: Weights of the rows, for each equation or for all: the larger the
+            noise of a step is beside that of others, the less it counts.
+        spread: Variances of the states about their rows, weighted and summed.
     """
 
     terms: Float[Array, "rows M"]
     residuals: Float[Array, "rows Nx"]
-    weights: Float[Array, "rows"]
-    spread: Float[Array, "Nx Nx"]
+    weights: Float[Array, "rows #Nx"]
+    spread: Float[Array, "Nx"]
 
     def squares(self) -> Float[Array, "Nx"]:
         """Expected sums of squared residuals."""
-        return self.weights @ self.residuals**2 + jnp.diag(self.spread)
+        return jnp.sum(self.weights * self.residuals**2, axis=0) + self.spread
+
+    def pulls(self) -> Float[Array, "Nx M"]:
+        """Weighted sums of residuals times terms."""
+        return (self.residuals * self.weights).T @ self.terms
 
 
 class Statistics(NamedTuple):
@@ -67,34 +78,62 @@ class Statistics(NamedTuple):
         return jnp.maximum(self.square + change, 0)
 
 
-def complete(
-    sweep: Sweep, library: AbstractLibrary, coefficients: Float[Array, "Nx M"]
-) -> Completed:
-    """The rows of a sweep."""
+def complete(sweep: Sweep, model: StateSpaceModel) -> Completed:
+    """The rows of a sweep by a model."""
     T, P, Nx = sweep.before.shape
-    terms = library(sweep.before.reshape(T * P, Nx))
-    residuals = sweep.after.reshape(T * P, Nx) - terms @ coefficients.T
-    spread = jnp.sum(sweep.spread, axis=0)
-    return Completed(terms, residuals, sweep.weights.reshape(T * P), spread)
+    C, spread = model.coefficients, jnp.diagonal(sweep.spread, axis1=1, axis2=2)
+    if model.schedule is None:
+        terms = model.library(sweep.before.reshape(T * P, Nx))
+        residuals = sweep.after.reshape(T * P, Nx) - terms @ C.T
+    else:
+        terms, rest = scheduled_terms(model, sweep.before)
+        residuals = (sweep.after - rest - terms @ C.T).reshape(T * P, Nx)
+        terms = terms.reshape(T * P, -1)
+    noise, weights = model.transition.noise, sweep.weights[:, :, None]
+    assert isinstance(noise, AbstractScaleNoise)
+    if not (isinstance(noise, GaussianNoise) and model.schedule is None):
+        precision = noise.variances / sweep.variances
+        if model.schedule is not None:
+            precision = jnp.where(model.schedule.fresh[:, None, None], 0, precision)
+        weights, spread = weights * precision, spread * precision[:, 0]
+    return Completed(
+        terms, residuals, weights.reshape(T * P, -1), jnp.sum(spread, axis=0)
+    )
+
+
+def scheduled_terms(
+    model: StateSpaceModel, points: Float[Array, "T P Nx"]
+) -> tuple[Float[Array, "T P M"], Float[Array, "T P Nx"]]:
+    """Terms of points, step by step, and what is beside them."""
+
+    def step(moment: Schedule, points: Array) -> tuple[Array, Array]:
+        mean = model.at(moment).transition.mean
+        assert isinstance(mean, LibraryMean)
+        return mean.terms(points), mean.rest(points)
+
+    return jax.vmap(step)(model.schedule, points)
 
 
 def statistics(data: Completed, active: Int[Array, "Nx A"]) -> Statistics:
     """Sums over rows, one equation after the other."""
     square = data.squares()
-    if active.shape[1] == data.terms.shape[1]:  # all terms: the same sums for all
-        weighted = data.terms * data.weights[:, None]
+    shared = data.weights.shape[1] == 1
+    if shared and active.shape[1] == data.terms.shape[1]:
+        # All terms for all: the same sums for all.
+        weighted = data.terms * data.weights
         gram = jnp.broadcast_to(
             weighted.T @ data.terms, (*active.shape, active.shape[1])
         )
         return Statistics(gram, data.residuals.T @ weighted, square)
 
-    def equation(inputs: tuple[Array, Array]) -> tuple[Array, Array]:
-        columns, residual = inputs
+    def equation(inputs: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        columns, residual, weights = inputs
         terms = data.terms[:, columns]
-        weighted = terms * data.weights[:, None]
+        weighted = terms * weights[:, None]
         return weighted.T @ terms, residual @ weighted
 
-    gram, cross = jax.lax.map(equation, (active, data.residuals.T))
+    weights = jnp.broadcast_to(data.weights.T, data.residuals.T.shape)
+    gram, cross = jax.lax.map(equation, (active, data.residuals.T, weights))
     return Statistics(gram, cross, square)
 
 
@@ -123,11 +162,9 @@ def screen(
     Nx, M = keep.shape
     if size == M:
         return jnp.broadcast_to(jnp.arange(M), (Nx, M))
-    weighted = data.terms * data.weights[:, None]
-    sizes = jnp.sum(weighted * data.terms, axis=0)
-    explained = (data.residuals.T @ weighted) ** 2 / jnp.maximum(
-        sizes, jnp.finfo(sizes.dtype).tiny
-    )
+    sizes = data.weights.T @ data.terms**2
+    tiny = jnp.finfo(sizes.dtype).tiny
+    explained = data.pulls() ** 2 / jnp.maximum(sizes, tiny)
     score = explained
     if stand_ins is not None:
         score = jnp.maximum(_ranks(explained), _ranks(stand_ins))

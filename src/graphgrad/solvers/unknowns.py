@@ -3,11 +3,12 @@
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..engines.sweep import Sweep, gaussian_parts
-from ..model import GaussianNoise, LinearGaussian, StateSpaceModel
+from ..engines.sweep import Sweep
+from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
 
 LEARNABLE = ("state_noise", "observation_noise", "initial")
 
@@ -23,20 +24,27 @@ class Unknowns(NamedTuple):
 
 
 def given(model: StateSpaceModel) -> Unknowns:
-    """What a model says."""
-    initial, noise, observation, _ = gaussian_parts(model, "adaptive solver's")
+    """What a model says; ones for the scale of an observation's law without one."""
+    initial, noise = model.initial_noise, model.transition.noise
+    assert isinstance(initial, GaussianNoise)
+    assert isinstance(noise, AbstractScaleNoise)
+    seen = model.observation
+    observed = jnp.ones(jax.eval_shape(seen.mean, model.initial_mean).shape)
+    if isinstance(seen.noise, AbstractScaleNoise):
+        observed = seen.noise.variances
     return Unknowns(
         model.coefficients,
-        jnp.diag(noise.covariance),
-        jnp.diag(observation.noise.covariance),
+        noise.variances,
+        observed.astype(model.initial_mean.dtype),
         model.initial_mean,
-        jnp.diag(initial.covariance),
+        initial.variances,
     )
 
 
 def independent_noise(model: StateSpaceModel) -> bool:
     """Whether the state noise of a model is given by variances alone."""
-    return gaussian_parts(model, "adaptive solver's")[1].diagonal
+    noise = model.transition.noise
+    return not isinstance(noise, GaussianNoise) or noise.diagonal
 
 
 def build(
@@ -45,13 +53,15 @@ def build(
     """The model with these coefficients, and with these of the learnable parts."""
     model = model.with_coefficients(unknowns.coefficients)
     if "state_noise" in replace:
-        noise = GaussianNoise(jnp.sqrt(unknowns.state_noise))
+        noise = model.transition.noise
+        assert isinstance(noise, AbstractScaleNoise)
+        noise = noise.with_variances(unknowns.state_noise)
         model = eqx.tree_at(lambda m: m.transition.noise, model, noise)
     if "observation_noise" in replace:
-        assert isinstance(model.observation, LinearGaussian)
-        noise = GaussianNoise(jnp.sqrt(unknowns.observation_noise))
-        seen = LinearGaussian(noise, model.observation.matrix)
-        model = eqx.tree_at(lambda m: m.observation, model, seen)
+        noise = model.observation.noise
+        assert isinstance(noise, AbstractScaleNoise)
+        noise = noise.with_variances(unknowns.observation_noise)
+        model = eqx.tree_at(lambda m: m.observation.noise, model, noise)
     if "initial" in replace:
         noise = GaussianNoise(jnp.sqrt(unknowns.initial_noise))
         model = eqx.tree_at(
@@ -79,11 +89,18 @@ def observation_squares(
 
     Of those that were made: `observed_steps` of each column.
     """
-    seen = ~jnp.isnan(ys)
-    miss = jnp.where(seen, ys, 0)[:, None] - model.observation.mean(sweep.after)
+    seen, observation = ~jnp.isnan(ys), model.observation
+    miss = jnp.where(seen, ys, 0)[:, None] - observation.mean(sweep.after)
     squares = jnp.einsum("tp,tpn->tn", sweep.weights, miss**2)
-    _, _, _, H = gaussian_parts(model, "adaptive solver's")
-    squares += jnp.einsum("ni,tij,nj->tn", H, sweep.spread, H)
+    path = sweep.path[1:]
+    H = jax.vmap(jax.jacfwd(observation.mean))(path)
+    squares += jnp.einsum("tni,tij,tnj->tn", H, sweep.spread, H)
+    noise = observation.noise
+    if isinstance(noise, AbstractScaleNoise) and not isinstance(noise, GaussianNoise):
+        # An entry with a large error counts less.
+        at = jax.vmap(lambda y, m: noise.local(y, m).variances)
+        means = observation.mean(path)
+        squares *= noise.variances / at(jnp.where(seen, ys, means), means)
     return jnp.sum(jnp.where(seen, squares, 0), axis=0)
 
 

@@ -26,15 +26,15 @@ def noise_gradient(
     data: Completed,
     unknowns: Unknowns,
     observed: Float[Array, "Ny"],
-    ys: Float[Array, "T Ny"],
+    plan: Plan,
 ) -> Float[Array, "m"]:
     """Gradient in the logarithms of the variances."""
     return (
         0.5
         * jnp.concatenate(
             [
-                data.squares() / unknowns.state_noise - len(ys),
-                observed / unknowns.observation_noise - observed_steps(ys),
+                data.squares() / unknowns.state_noise - plan.moves,
+                observed / unknowns.observation_noise - observed_steps(plan.ys),
             ]
         )
         + NOISE_PRIOR
