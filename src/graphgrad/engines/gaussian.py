@@ -96,6 +96,10 @@ class GaussianSmoother(AbstractEngine):
     def stochastic(self) -> bool:
         return False
 
+    @property
+    def differentiable(self) -> bool:
+        return True
+
     def sweep(
         self,
         key: PRNGKeyArray,  # noqa: ARG002
@@ -103,12 +107,9 @@ class GaussianSmoother(AbstractEngine):
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,
     ) -> Sweep:
-        about = None
-        if previous is not None and self.linearisation == "extended":
-            # A Taylor expansion needs no covariance: each sweep of a solver can go on
-            # from where the last one left the path, which is iterating at no cost.
-            about = previous, jnp.zeros((len(ys), *2 * previous.shape[1:]))
-        filtered = self._filter(model, ys, about)
+        # Each sweep of a solver goes on from where the last one left the path, which is
+        # iterating at no cost.
+        filtered = self._filter(model, ys, self._about(previous))
         smoothed = _smooth(filtered)
         for _ in range(self.iterations - 1):
             about = smoothed.means, smoothed.covariances[:-1]
@@ -131,6 +132,20 @@ class GaussianSmoother(AbstractEngine):
             variances=filtered.variances[:, None],
             path=smoothed.means,
         )
+
+    def log_likelihood(
+        self,
+        model: StateSpaceModel,
+        ys: Float[Array, "T Ny"],
+        previous: Float[Array, "T_plus_1 Nx"],
+    ) -> Float[Array, ""]:
+        return jnp.sum(self._filter(model, ys, self._about(previous)).increments)
+
+    def _about(self, path: Array | None) -> tuple[Array, Array] | None:
+        """Where to expand: a Taylor expansion about a path needs no covariance."""
+        if path is None or self.linearisation != "extended":
+            return None
+        return path, jnp.zeros((len(path) - 1, *2 * path.shape[1:]), path.dtype)
 
     def _filter(
         self, model: StateSpaceModel, ys: Array, about: tuple[Array, Array] | None

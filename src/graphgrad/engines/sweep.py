@@ -70,6 +70,11 @@ class AbstractEngine(eqx.Module):
     def stochastic(self) -> bool:
         """Whether two keys give two results."""
 
+    @property
+    def differentiable(self) -> bool:
+        """Whether `log_likelihood` has the derivative that it should."""
+        return False
+
     @abstractmethod
     def sweep(
         self,
@@ -86,6 +91,15 @@ class AbstractEngine(eqx.Module):
             ys: Observations.
             previous: `path` of the sweep before, for engines that start from one.
         """
+
+    def log_likelihood(
+        self,
+        model: StateSpaceModel,
+        ys: Float[Array, "T Ny"],
+        previous: Float[Array, "T_plus_1 Nx"],
+    ) -> Float[Array, ""]:
+        """That of a sweep; to be differentiated, where the engine says it can be."""
+        return self.sweep(jax.random.key(0), model, ys, previous).log_likelihood
 
 
 class Seen(NamedTuple):

@@ -78,13 +78,17 @@ def knowledge(
     constraints: Iterable[Known | OnlyEdges],
     library: AbstractLibrary,
     states: Sequence[str] | None = None,
+    *,
+    n_inputs: int = 0,
 ) -> Knowledge:
     """All constraints together, checked for contradictions.
 
     Args:
         constraints: Made by `known`, `forbid` and `only_edges`.
         library: The terms.
-        states: Names of the states; x1, x2, ... if not given.
+        states: Names of the states and then the inputs; x1, x2, ... and u1, u2, ... if
+            not given.
+        n_inputs: Number of the library's variables, the last ones, that are inputs.
 
     Examples:
         >>> import graphgrad as gg
@@ -92,21 +96,25 @@ def knowledge(
         >>> told.values.tolist(), told.open.tolist()
         ([[0.0, 0.0, 0.0], [0.0, 0.5, 0.0]], [[True, True, True], [True, False, True]])
     """
-    states = default_states(library.n_states) if states is None else tuple(states)
-    shape = (library.n_states, library.n_terms)
+    n_states = library.n_states - n_inputs
+    if states is None:
+        inputs = (f"u{i + 1}" for i in range(n_inputs))
+        states = (*default_states(n_states), *inputs)
+    states = tuple(states)
+    targets, shape = states[:n_states], (n_states, library.n_terms)
     values, told = np.zeros(shape), np.full(shape, np.nan)
     allowed = np.ones(shape, bool)
     for constraint in constraints:
         if isinstance(constraint, OnlyEdges):
-            acts = np.eye(len(states), dtype=bool)  # [target, source]
+            acts = np.eye(n_states, len(states), dtype=bool)  # [target, source]
             for source, target in constraint.edges:
                 check_choice("only_edges", source, states)
-                check_choice("only_edges", target, states)
+                check_choice("only_edges", target, targets)
                 acts[states.index(target), states.index(source)] = True
             # A term may appear if all states in it may act.
             allowed &= (~acts).astype(int) @ (library.incidence != 0) == 0
             continue
-        check_choice("target", constraint.target, states)
+        check_choice("target", constraint.target, targets)
         place = (
             states.index(constraint.target),
             library.index(constraint.term, states),

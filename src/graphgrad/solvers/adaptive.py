@@ -30,7 +30,7 @@ from ..model import (
 )
 from ..model.constraints import Knowledge, Known, OnlyEdges, knowledge
 from ..solution import Outcome, Solution
-from .anneal import STILL, Annealing, Plan, anneal, begin
+from .anneal import STILL, Annealing, Plan, anneal, begin, identity
 from .outcome import against_persistence
 from .outlook import look
 from .refine import (
@@ -50,6 +50,10 @@ from .variances import restricted
 FORMS = ("map", "rate")
 GAMMAS = (0.5, 2.0, 8.0, 16.0)
 """How dear a term is while annealing: one start for each."""
+
+
+HIDDEN_STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
+"""Variance of a step of a hidden state, over that of its initial law, in each start."""
 
 
 class AdaptiveSteps(eqx.Module):
@@ -159,17 +163,20 @@ def adaptive(
     ys = checked_series(ys, model, least=3)
     learn = tuple(learn)
     options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
-    told = knowledge(constraints, model.library)
+    n_inputs = model.library.n_states - model.n_states
+    told = knowledge(constraints, model.library, n_inputs=n_inputs)
     weight = jnp.asarray(weight, ys.dtype)
     plan, annealing = _begin(ys, model, weight, told, form, learn)
     # One call for each stage, unless somebody watches.
     slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
 
-    def climb(starts: Refinement, plan: Plan, learn: tuple[str, ...]) -> Refinement:
+    def climb(
+        starts: Refinement, plan: Plan, learn: tuple[str, ...], most: int
+    ) -> Refinement:
+        how = {**options, "learn": learn}
         for until in range(slice_, settings.sweeps + slice_, slice_):
-            starts = _refine(
-                key, starts, plan, np.int32(until), **{**options, "learn": learn}
-            )
+            limits = np.int32(until), np.int32(most)
+            starts = _refine(key, starts, plan, *limits, **how)
             if callback is not None:
                 callback(
                     _progress("refine", starts.sweeps, settings.sweeps, starts.best)
@@ -193,7 +200,7 @@ def adaptive(
                 if done < until:
                     break
         ready = _begin_refinement(starts.unknowns, starts.path, plan)
-        return climb(ready, plan, free)
+        return climb(ready, plan, free, settings.climb)
 
     refinement = search(jax.random.fold_in(key, 0), annealing)
     for number in range(1, settings.rounds):
@@ -205,8 +212,10 @@ def adaptive(
         refinement = _with_known_noise(refinement, plan)
         if independent_noise(model):
             learn = free
-        refinement = climb(refinement, plan, learn)
-    crossing = climb(_crossed(refinement, plan), plan, learn)
+        refinement = climb(refinement, plan, learn, settings.climb)
+    # The last climb may take its time: laws that are not Gaussian, and noises that the
+    # data hardly tell, need it.
+    crossing = climb(_crossed(refinement, plan), plan, learn, 4 * settings.climb)
     return _finish(key, refinement, crossing, plan, reason=reason, **options)
 
 
@@ -241,10 +250,8 @@ def _begin(
     path = jnp.concatenate([model.initial_mean[None], states])
     sought = jnp.asarray(told.open)
     plan = Plan(ys, model, base, zero, sought, floor, weight, path, jnp.array(True))
-    start = begin(plan)
-    return plan, jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, (len(GAMMAS), *leaf.shape)), start
-    )
+    shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
+    return plan, jax.vmap(lambda share: begin(plan, share))(shares)
 
 
 @compiled
@@ -302,7 +309,7 @@ def _with_known_noise(starts: Refinement, plan: Plan) -> Refinement:
 
 
 @compiled
-def _refine(key, starts, plan, until, *, engine, learn, settings) -> Refinement:
+def _refine(key, starts, plan, until, climb, *, engine, learn, settings) -> Refinement:
     def one(start: Refinement) -> Refinement:
         return refine(
             jax.random.fold_in(key, settings.anneal),
@@ -312,7 +319,7 @@ def _refine(key, starts, plan, until, *, engine, learn, settings) -> Refinement:
             learn=learn,
             sweeps=settings.sweeps,
             until=until,
-            climb=settings.climb,
+            climb=climb,
         )
 
     return jax.vmap(one)(starts)
@@ -415,17 +422,15 @@ def _judge(best: Candidate, done: Array, margin: Array, error: Array) -> Array:
 
 def _identity(model: StateSpaceModel) -> np.ndarray:
     """C of the map that leaves every state as it is."""
-    states, library = model.n_states, model.library
-    names = library.names()
-    identity = np.zeros((states, library.n_terms))
-    for i, name in enumerate(default_states(states)):
-        if name not in names:
-            raise ValueError(
-                f"`form` must be 'map' for a library without the term {name!r}, got "
-                "'rate'. Add the states to the library."
-            )
-        identity[i, names.index(name)] = 1
-    return identity
+    still = identity(model)
+    missing = np.flatnonzero(still.sum(axis=1) == 0)
+    if len(missing):
+        raise ValueError(
+            "`form` must be 'map' for a library without the term "
+            f"{default_states(model.n_states)[missing[0]]!r}, got 'rate'. Add the "
+            "states to the library."
+        )
+    return still
 
 
 def _progress(stage: str, sweeps: Any, most: int, starts: Any) -> AdaptiveProgress:

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..engines.sweep import AbstractEngine, Sweep, drawn_variances
+from ..library.degrees import default_states
 from ..model import StateSpaceModel
 from .lasso import lasso
 from .statistics import (
@@ -99,13 +101,19 @@ class Plan(NamedTuple):
         return self.model.moves(len(self.ys))
 
 
-def begin(plan: Plan) -> Annealing:
-    """A lasso of the data on the terms of the data before; its residuals' variance."""
+def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
+    """A lasso of the data on the terms of the data before; its residuals' variance.
+
+    Args:
+        plan: What stays the same.
+        share: How far a hidden state moves in a step, as a variance relative to that
+            of its initial law.
+    """
     model, Nx = plan.model, plan.model.n_states
     data = complete(_as_sweep(plan), model.with_coefficients(plan.base))
     M = data.terms.shape[1]
     size, rows = active_size(M), plan.moves - 1  # the first state is no datum
-    own = model.library.incidence
+    own = model.library.incidence[:Nx]
     own = jnp.asarray((own != 0) & ((own != 0).sum(axis=0) == 1))  # of one state each
     keep = own & plan.open if size < M else jnp.zeros((Nx, M), bool)
     active = screen(data, keep, plan.open, size)
@@ -117,6 +125,13 @@ def begin(plan: Plan) -> Annealing:
     away = found.coefficients
     noise = jnp.maximum(sums.squares(away) / rows, plan.floor)
     departure = scatter(away, active, M)
+    # What is not seen stays as it is, but for its noise: the equations that contain it
+    # tell where it must have been.
+    hidden = hidden_states(model)
+    still = jnp.where(plan.open, identity(model) - plan.base, 0)
+    departure = jnp.where(hidden[:, None], still, departure)
+    noise = jnp.where(hidden, share * given(model).initial_noise, noise)
+    away = gather(departure, active)
     return Annealing(
         unknowns=given(model)._replace(
             coefficients=plan.base + departure, state_noise=noise
@@ -129,6 +144,22 @@ def begin(plan: Plan) -> Annealing:
         step=jnp.zeros((), int),
         still=jnp.zeros((), int),
     )
+
+
+def identity(model: StateSpaceModel) -> Float[np.ndarray, "Nx M"]:
+    """C of the map that leaves states as they are, as far as the library has them."""
+    names = model.library.names()
+    identity = np.zeros((model.n_states, model.library.n_terms))
+    for i, name in enumerate(default_states(model.n_states)):
+        if name in names:
+            identity[i, names.index(name)] = 1
+    return identity
+
+
+def hidden_states(model: StateSpaceModel) -> Bool[Array, "Nx"]:
+    """Which states an observation does not tell."""
+    seen = jax.jacfwd(model.observation.mean)(model.initial_mean)
+    return jnp.diag(jnp.linalg.pinv(seen) @ seen) < 0.5
 
 
 def _as_sweep(plan: Plan) -> Sweep:

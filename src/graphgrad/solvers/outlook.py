@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
@@ -11,6 +13,8 @@ from ..engines.sweep import AbstractEngine, Sweep
 from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
 from .anneal import Plan
 from .statistics import Completed, complete, gather, scheduled_terms, screen, stand_ins
+from .unknowns import given, observation_squares
+from .variances import noise_gradient
 
 
 class Outlook(NamedTuple):
@@ -22,6 +26,7 @@ class Outlook(NamedTuple):
         active: Columns of the active terms.
         support: Which of these are in the model.
         gradient: Of the log-likelihood.
+        slope: The same for the logarithms of the variances.
         information: Of the data on coefficients and noises.
     """
 
@@ -30,6 +35,7 @@ class Outlook(NamedTuple):
     active: Int[Array, "Nx A"]
     support: Bool[Array, "n"]
     gradient: Float[Array, "n"]
+    slope: Float[Array, "m"]
     information: Information
 
 
@@ -37,14 +43,14 @@ def look(
     key: PRNGKeyArray,
     model: StateSpaceModel,
     support: Bool[Array, "Nx M"],
-    path: Float[Array, "T_plus_1 Nx"],
+    start: Float[Array, "T_plus_1 Nx"],
     plan: Plan,
     engine: AbstractEngine,
     *,
     noise: bool,
 ) -> Outlook:
-    """Sweep, and take gradient and information."""
-    sweep = engine.sweep(key, model, plan.ys, path)
+    """Sweep from a path, and take gradient and information."""
+    sweep = engine.sweep(key, model, plan.ys, start)
     data = complete(sweep, model)
     Nx, M = plan.base.shape
     path = sweep.means()
@@ -63,15 +69,48 @@ def look(
     known = known._replace(
         coefficients=jnp.where(sought[:, None] & sought, known.coefficients, 0)
     )
-    gradient = _gradient(data, model, active, known.coefficients).ravel()
+    if engine.differentiable:
+        score, slope = _scores(model, start, plan, engine, known.coefficients)
+        gradient = gather(score, active).ravel()
+    else:
+        gradient = _gradient(data, model, active, known.coefficients).ravel()
+        observed = observation_squares(sweep, model, plan.ys)
+        slope = noise_gradient(data, given(model), observed, plan)
     return Outlook(
         sweep=sweep,
         data=data,
         active=active,
         support=gather(support, active).ravel(),
         gradient=jnp.where(sought, gradient, 0),
+        slope=slope,
         information=known,
     )
+
+
+def _scores(
+    model: StateSpaceModel,
+    path: Float[Array, "T_plus_1 Nx"],
+    plan: Plan,
+    engine: AbstractEngine,
+    first: Float[Array, "n n"],
+) -> tuple[Float[Array, "Nx M"], Float[Array, "m"]]:
+    """Derivatives of the engine's own log-likelihood."""
+    seen = given(model).observation_noise
+
+    def value(C: Array, logs: Array) -> Array:
+        moved = model.with_coefficients(C)
+        factors = jnp.exp(logs / 2)
+        assert isinstance(moved.transition.noise, AbstractScaleNoise)
+        noise = moved.transition.noise.times(factors[: model.n_states])
+        moved = eqx.tree_at(lambda m: m.transition.noise, moved, noise)
+        if isinstance(moved.observation.noise, AbstractScaleNoise):
+            noise = moved.observation.noise.times(factors[model.n_states :])
+            moved = eqx.tree_at(lambda m: m.observation.noise, moved, noise)
+        # Factored after what comes first.
+        return engine.log_likelihood(moved, plan.ys, path + 0 * first[0, 0])
+
+    logs = jnp.zeros(model.n_states + len(seen), path.dtype)
+    return jax.grad(value, argnums=(0, 1))(model.coefficients, logs)
 
 
 def _gradient(

@@ -20,8 +20,8 @@ from .outlook import look
 from .statistics import Completed, gather, scatter
 from .steps import all_finite
 from .subset import best_subset, inverse_on, price_path
-from .unknowns import Unknowns, build, learn_initial, observation_squares
-from .variances import free_variances, noise_gradient, noise_prior
+from .unknowns import Unknowns, build, learn_initial
+from .variances import NOISE_PRIOR, free_variances, noise_prior
 
 TOLERANCE = 0.01
 """Rise in log-likelihood that is too small to climb on for."""
@@ -141,7 +141,7 @@ def refine(
     learn: tuple[str, ...],
     sweeps: int,
     until: Int[Array, ""] | int,
-    climb: int = 12,
+    climb: Int[Array, ""] | int = 12,
 ) -> Refinement:
     """Climb and exchange until no change pays, `sweeps` are done, or `until` are.
 
@@ -171,7 +171,7 @@ def _step(
     plan: Plan,
     engine: AbstractEngine,
     learn: tuple[str, ...],
-    climb: int,
+    climb: Int[Array, ""] | int,
 ) -> Refinement:
     at, price = state.at, term_price(plan)
     M = plan.base.shape[1]
@@ -180,7 +180,7 @@ def _step(
     # One key for all sweeps on a support and all supports: common random numbers.
     # Fresh ones within a climb, over which a noisy engine is averaged.
     learns_noise = "state_noise" in learn or "observation_noise" in learn
-    sweep, data, active, support, gradient, known = look(
+    sweep, data, active, support, gradient, slope, known = look(
         jax.random.fold_in(key, state.climb),
         model,
         at.support,
@@ -195,18 +195,18 @@ def _step(
     # hardly tell: damped once one was too long, less once one was not.
     long = (state.size < 1) & (not engine.stochastic)
     damping = jnp.where(long, jnp.maximum(10 * state.damping, 1e-4), state.damping / 10)
-    damping = jnp.where(damping < 1e-6, 0, damping).astype(gradient.dtype)
+    damping = jnp.where(damping < 1e-6, 0, jnp.minimum(damping, 100))
+    damping = damping.astype(gradient.dtype)
     # Coefficients and noises in one block matrix: one factorisation.
     n, m = len(support), len(state.move[1])
     metric = known.coefficients + damping * jnp.diag(jnp.diag(known.coefficients))
     matrix = jnp.zeros((n + m, n + m), gradient.dtype).at[:n, :n].set(metric)
-    slope = jnp.zeros(m, gradient.dtype)
+    slope = slope + NOISE_PRIOR if learns_noise else jnp.zeros_like(slope)
     if known.noise is not None:
-        observed = observation_squares(sweep, model, plan.ys)
-        slope = noise_gradient(data, unknowns, observed, plan)
         # The information on a small variance vanishes with it: damped, or steps
         # overshoot.
-        matrix = matrix.at[n:, n:].set(known.noise + jnp.eye(m, dtype=slope.dtype))
+        diagonal = 1 + 100 * damping * jnp.diag(known.noise)
+        matrix = matrix.at[n:, n:].set(known.noise + jnp.diag(diagonal))
     free = jnp.concatenate([support, free_variances(unknowns, learn, plan)])
     inverse = inverse_on(matrix, free)
     rise = inverse[:n, :n] @ gradient

@@ -28,16 +28,12 @@ def noise_gradient(
     observed: Float[Array, "Ny"],
     plan: Plan,
 ) -> Float[Array, "m"]:
-    """Gradient in the logarithms of the variances."""
-    return (
-        0.5
-        * jnp.concatenate(
-            [
-                data.squares() / unknowns.state_noise - plan.moves,
-                observed / unknowns.observation_noise - observed_steps(plan.ys),
-            ]
-        )
-        + NOISE_PRIOR
+    """Gradient in the logarithms of the variances: Fisher's identity."""
+    return 0.5 * jnp.concatenate(
+        [
+            data.squares() / unknowns.state_noise - plan.moves,
+            observed / unknowns.observation_noise - observed_steps(plan.ys),
+        ]
     )
 
 
