@@ -696,6 +696,7 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         floor=noise,
         weight=jnp.array(1.0),
         path=path.states,
+        unsure=jnp.zeros(T + 1, bool),
         free=jnp.array(True),
     )
     unknowns = given(seen)

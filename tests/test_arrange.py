@@ -52,6 +52,7 @@ def test_irregular_steps_are_shorter_and_longer_steps_of_the_map(x64):
     arranged = gg.arrange(model, ys, times=times, dt=0.5, max_step=0.8)
     # 2.0 is divided into three.
     expected = np.array([0.5, 0.5, 0.2, 2 / 3, 2 / 3, 2 / 3, 0.3]) / 0.5
+    assert arranged.model.schedule is not None
     np.testing.assert_allclose(arranged.model.schedule.pace, expected)
     assert arranged.rows[0].tolist() == [0, 1, 2, 5, 6]
     np.testing.assert_array_equal(arranged.ys[arranged.rows[0]], ys)

@@ -9,7 +9,7 @@ import scipy.stats
 
 import graphgrad as gg
 from graphgrad.engines import Linearised
-from graphgrad.model import GaussianNoise
+from graphgrad.model import AbstractScaleNoise, GaussianNoise
 from oracles import Laplace, linear_model
 
 KEY = jax.random.key(0)
@@ -224,6 +224,7 @@ def test_any_noise_can_be_scaled():
         observation_noise=1.0,
     )
     noise = model.transition.noise
+    assert isinstance(noise, AbstractScaleNoise)
     wide = noise.with_variances(jnp.full(2, 4.0))
     mean = jnp.ones(2)
     np.testing.assert_allclose(

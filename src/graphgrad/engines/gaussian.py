@@ -163,12 +163,17 @@ class GaussianSmoother(AbstractEngine):
             m, P = carry
             y, about, moment = inputs
             now = model.at(moment)
-            centre = (m, P) if about is None else about[0]
+            centre = (m, P)
+            if about is not None:
+                centre = (jnp.where(jnp.isnan(about[0]), m, about[0]), about[1])
             affine = linearise(now.transition.mean, *centre)
             F = affine.slope
             predicted = affine.value + F @ (m - affine.centre)
             # Where the laws of this step are made Gaussian.
-            value, x = (predicted, predicted) if about is None else about[1:]
+            value, x = predicted, predicted
+            if about is not None:
+                value, x = affine.value, about[2]
+                x = jnp.where(jnp.isnan(x), predicted, x)
             noise = now.transition.noise.local(x, value)
             seen, excess = Seen.at(now.observation, y, x)
             if not isinstance(now.transition.noise, GaussianNoise):
@@ -190,13 +195,13 @@ class GaussianSmoother(AbstractEngine):
             kept = (m_next, P_next, predicted, Pp, F, noise.variances, increment)
             return (m_next, P_next), kept
 
+        around = None
         if about is not None:
             path, spreads = about
-            values = along(model, path[:-1])
-            about = (path[:-1], spreads), values, path[1:]
+            around = path[:-1], spreads, path[1:]
         start = (model.initial_mean, initial.covariance)
         _, (means, covariances, *rest) = jax.lax.scan(
-            step, start, (ys, about, model.schedule)
+            step, start, (ys, around, model.schedule)
         )
         return _Filtered(
             jnp.concatenate([start[0][None], means]),

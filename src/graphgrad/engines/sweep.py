@@ -89,7 +89,8 @@ class AbstractEngine(eqx.Module):
             key: Random key.
             model: The model.
             ys: Observations.
-            previous: `path` of the sweep before, for engines that start from one.
+            previous: `path` of the sweep before, for engines that start from one;
+                NaN where it is not known, for engines that are not stochastic.
         """
 
     def log_likelihood(

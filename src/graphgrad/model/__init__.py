@@ -23,6 +23,7 @@ from .observation import GeneralObservation as GeneralObservation
 from .observation import LinearGaussian as LinearGaussian
 from .series import checked_series as checked_series
 from .series import filled as filled
+from .series import in_long_gaps as in_long_gaps
 from .state_space import StateSpaceModel as StateSpaceModel
 from .state_space import simulate as simulate
 from .transition import AbstractMean as AbstractMean

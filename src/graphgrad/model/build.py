@@ -7,7 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..checks import check_choice, check_covariance, check_finite, check_shape
+from ..checks import (
+    check_at_least,
+    check_choice,
+    check_covariance,
+    check_finite,
+    check_shape,
+)
 from ..library import AbstractLibrary
 from ..library.degrees import default_states
 from .laws import AbstractIndependentNoise
@@ -26,7 +32,7 @@ def state_space_model(
     initial_mean: Any = None,
     initial_noise: Any = 1.0,
     observation: Any = None,
-    n_inputs: int = 0,
+    n_inputs: Any = 0,
 ) -> StateSpaceModel:
     """A model x_t = C phi(x_{t-1}) + v_t, y_t = h(x_t) + r_t.
 
@@ -54,7 +60,11 @@ def state_space_model(
         >>> model.coefficients.shape
         (2, 3)
     """
-    n_states = library.n_states - n_inputs
+    remedy = "It counts the library's last variables."
+    n_inputs = check_at_least("n_inputs", n_inputs, 0, remedy)
+    n_states = check_at_least(
+        "n_states", library.n_states - n_inputs, 1, "Leave a variable for a state."
+    )
     shape = (n_states, library.n_terms)
     if coefficients is None:
         coefficients = np.zeros(shape)
@@ -90,7 +100,7 @@ def _state_noise(noise: Any, n_states: int) -> AbstractScaleNoise:
     if not isinstance(noise, AbstractNoise):
         return _gaussian("state_noise", noise, n_states)
     if not isinstance(noise, AbstractScaleNoise):
-        return ScaledNoise(noise, jnp.ones(n_states))
+        return ScaledNoise(noise=noise, scale=jnp.ones(n_states))
     return _sized("state_noise", noise, n_states)
 
 
@@ -104,7 +114,8 @@ def _sized(name: str, noise: AbstractScaleNoise, size: int) -> AbstractScaleNois
 
 
 def _observation(seen: Any, noise: Any, n_states: int) -> AbstractObservation:
-    matrix, function, n_seen = None, None, n_states
+    n_seen, matrix = n_states, None
+    function: Any = None
     if callable(seen):
         function = seen
         n_seen = jax.eval_shape(seen, jnp.zeros(n_states)).shape[-1]

@@ -3,19 +3,20 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .laws import AbstractIndependentNoise
-from .noise import AbstractNoise, GaussianNoise
+from .noise import GaussianNoise
 
 
 class AbstractObservation(eqx.Module):
     """The law of y given x: anything that can be drawn and has a mean and a density."""
 
-    noise: eqx.AbstractVar[AbstractNoise]
+    noise: eqx.AbstractVar[Any]
 
     @abstractmethod
     def mean(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Ny"]:

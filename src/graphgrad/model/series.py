@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ..checks import check_series, check_shape
 from .laws import AbstractIndependentNoise
@@ -56,12 +56,33 @@ def filled(ys: Float[Array, "T Ny"]) -> Float[Array, "T Ny"]:
         >>> filled(jnp.array([[nan], [1.0], [nan], [3.0], [nan]])).ravel().tolist()
         [1.0, 1.0, 2.0, 3.0, 3.0]
     """
+    before, after = _neighbours(ys)
+    times = jnp.arange(len(ys))[:, None]
+    left, right = (jnp.take_along_axis(ys, at, axis=0) for at in (before, after))
+    share = (times - before) / jnp.maximum(after - before, 1)
+    return left + share * (right - left)
+
+
+def in_long_gaps(
+    ys: Float[Array, "T Ny"], times: Float[Array, "T"], most: float
+) -> Bool[Array, "T"]:
+    """Rows with an entry missing between observations more than `most` apart.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> ys = jnp.array([[1.0], [jnp.nan], [2.0], [jnp.nan], [jnp.nan], [3.0]])
+        >>> in_long_gaps(ys, jnp.arange(6.0), 2.5).tolist()
+        [False, False, False, True, True, False]
+    """
+    before, after = _neighbours(ys)
+    return jnp.any(jnp.isnan(ys) & (times[after] - times[before] > most), axis=1)
+
+
+def _neighbours(ys: Array) -> tuple[Array, Array]:
+    """Rows of the observations before and after each entry, or itself."""
     seen, steps = ~jnp.isnan(ys), len(ys)
     times = jnp.broadcast_to(jnp.arange(steps)[:, None], ys.shape)
     before = jax.lax.cummax(jnp.where(seen, times, -1))
     after = jax.lax.cummin(jnp.where(seen, times, steps), reverse=True)
     before = jnp.where(before < 0, after, before)
-    after = jnp.where(after >= steps, before, after)
-    left, right = (jnp.take_along_axis(ys, at, axis=0) for at in (before, after))
-    share = (times - before) / jnp.maximum(after - before, 1)
-    return left + share * (right - left)
+    return before, jnp.where(after >= steps, before, after)

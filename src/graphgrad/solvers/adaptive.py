@@ -27,6 +27,7 @@ from ..model import (
     StateSpaceModel,
     checked_series,
     filled,
+    in_long_gaps,
 )
 from ..model.constraints import Knowledge, Known, OnlyEdges, knowledge
 from ..solution import Outcome, Solution
@@ -51,6 +52,9 @@ FORMS = ("map", "rate")
 GAMMAS = (0.5, 2.0, 8.0, 16.0)
 """How dear a term is while annealing: one start for each."""
 
+
+LONG_GAP = 4.5
+"""Steps between observations from which on a straight line is no guess of the path."""
 
 HIDDEN_STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
 """Variance of a step of a hidden state, over that of its initial law, in each start."""
@@ -248,8 +252,21 @@ def _begin(
         away = states - model.observation.mean(start)
         states = start + away @ jnp.linalg.pinv(seen).T
     path = jnp.concatenate([model.initial_mean[None], states])
-    sought = jnp.asarray(told.open)
-    plan = Plan(ys, model, base, zero, sought, floor, weight, path, jnp.array(True))
+    pace = jnp.ones(len(ys)) if model.schedule is None else model.schedule.pace
+    unsure = in_long_gaps(ys, jnp.cumsum(pace), LONG_GAP)
+    plan = Plan(
+        ys=ys,
+        model=model,
+        base=base,
+        zero=zero,
+        open=jnp.asarray(told.open),
+        floor=floor,
+        weight=weight,
+        path=path,
+        # The first state is no datum.
+        unsure=jnp.concatenate([jnp.array([True]), unsure]),
+        free=jnp.array(True),
+    )
     shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
     return plan, jax.vmap(lambda share: begin(plan, share))(shares)
 

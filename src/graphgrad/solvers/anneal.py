@@ -82,6 +82,7 @@ class Plan(NamedTuple):
         floor: Lowest variances that the state noise may have.
         weight: How much dearer than by the criterion a term is.
         path: The data as a path x_0..x_T.
+        unsure: Where that path is a guess across a long gap.
         free: Whether the state noise is free, above the floor; else it is known.
     """
 
@@ -93,6 +94,7 @@ class Plan(NamedTuple):
     floor: Float[Array, "Nx"]
     weight: Float[Array, ""]
     path: Float[Array, "T_plus_1 Nx"]
+    unsure: Bool[Array, "T_plus_1"]
     free: Bool[Array, ""]
 
     @property
@@ -112,7 +114,7 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     model, Nx = plan.model, plan.model.n_states
     data = complete(_as_sweep(plan), model.with_coefficients(plan.base))
     M = data.terms.shape[1]
-    size, rows = active_size(M), plan.moves - 1  # the first state is no datum
+    size, rows = active_size(M), jnp.maximum(jnp.sum(data.weights > 0, axis=0), 1)
     own = model.library.incidence[:Nx]
     own = jnp.asarray((own != 0) & ((own != 0).sum(axis=0) == 1))  # of one state each
     keep = own & plan.open if size < M else jnp.zeros((Nx, M), bool)
@@ -163,7 +165,7 @@ def hidden_states(model: StateSpaceModel) -> Bool[Array, "Nx"]:
 
 
 def _as_sweep(plan: Plan) -> Sweep:
-    """The data as if they were the states, without the step from the first state."""
+    """The data as if they were the states, where they are near."""
     T, Nx = len(plan.ys), plan.model.n_states
     before, after = plan.path[:-1, None], plan.path[1:, None]
     return Sweep(
@@ -171,7 +173,7 @@ def _as_sweep(plan: Plan) -> Sweep:
         filtered=plan.path[1:],
         before=before,
         after=after,
-        weights=jnp.ones((T, 1), before.dtype).at[0].set(0),
+        weights=(~(plan.unsure[:-1] | plan.unsure[1:])).astype(before.dtype)[:, None],
         spread=jnp.zeros((T, Nx, Nx), before.dtype),
         variances=drawn_variances(plan.model, before, after),
         path=plan.path,
@@ -225,9 +227,12 @@ def _step(
     C, noise = unknowns.coefficients, unknowns.state_noise
     M = C.shape[1]
     model = build(plan.model, unknowns, (*learn, "state_noise"))
-    sweep = engine.sweep(
-        jax.random.fold_in(key, state.step), model, plan.ys, state.path
-    )
+    path = state.path
+    if not engine.stochastic:
+        # Across a long gap the map is expanded about where the filter is: an old path
+        # there may be on the wrong side of everything.
+        path = jnp.where(plan.unsure[:, None], jnp.nan, path)
+    sweep = engine.sweep(jax.random.fold_in(key, state.step), model, plan.ys, path)
     data = complete(sweep, model)
     # Not those that only the lowest penalties let in: there is room for others.
     keep = jnp.any(state.candidates[2:] != 0, axis=0) | (plan.base != C)

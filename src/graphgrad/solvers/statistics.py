@@ -106,7 +106,7 @@ def scheduled_terms(
 ) -> tuple[Float[Array, "T P M"], Float[Array, "T P Nx"]]:
     """Terms of points, step by step, and what is beside them."""
 
-    def step(moment: Schedule, points: Array) -> tuple[Array, Array]:
+    def step(moment: Schedule | None, points: Array) -> tuple[Array, Array]:
         mean = model.at(moment).transition.mean
         assert isinstance(mean, LibraryMean)
         return mean.terms(points), mean.rest(points)
