@@ -693,6 +693,7 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         base=zeros,
         zero=zeros,
         open=jnp.ones_like(zeros, bool),
+        signs=zeros,
         floor=noise,
         weight=jnp.array(1.0),
         path=path.states,

@@ -180,3 +180,16 @@ def test_rows_must_be_those_of_the_schedule():
         gg.adaptive(KEY, ys[:-1], model)
     with pytest.raises(ValueError, match="length of the model's schedule"):
         gg.simulate(KEY, model, steps=3)
+
+
+@pytest.mark.parametrize(
+    ("solve", "who"),
+    [
+        (lambda m, y: gg.s_graphgrad(KEY, y, m, penalty=gg.L1(1.0)), "paper's solvers"),
+        (lambda m, y: gg.choose_weight(KEY, y, m), "held-out data"),
+    ],
+)
+def test_what_takes_series_apart_refuses_a_schedule(solve, who):
+    model, ys, _ = gg.arrange(linear_model(), np.ones((4, 2)), times=[0, 1, 2, 4])
+    with pytest.raises(ValueError, match=f"with equal steps for .*{who}"):
+        solve(model, ys)

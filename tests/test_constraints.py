@@ -1,11 +1,14 @@
 """What the user knows is kept exactly, and contradictions are named."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import graphgrad as gg
 from graphgrad.model.constraints import knowledge
+from graphgrad.solvers.lasso import lasso
+from graphgrad.solvers.subset import best_subset, inverse_on
 
 KEY = jax.random.key(1)
 SYSTEM = gg.systems.lorenz63(dt=0.02)
@@ -87,6 +90,14 @@ def test_constraints_are_arrays():
             "a known coefficient for 'x3' in the equation of 'x1', which `only_edges`",
         ),
         ([gg.only_edges([("x1", "y")])], "`only_edges` must be one of 'x1', 'x2'"),
+        (
+            [gg.sign("x1", "x2", "+"), gg.sign("x1", "x2", "-")],
+            "got both signs for 'x2' in the equation of 'x1'",
+        ),
+        (
+            [gg.sign("x1", "x2", "-"), gg.known("x1", "x2", 0.2)],
+            "a known coefficient of 0.2 and another sign for 'x2'",
+        ),
     ],
 )
 def test_bad_constraints_are_named(constraints, message):
@@ -97,3 +108,30 @@ def test_bad_constraints_are_named(constraints, message):
 def test_a_known_value_is_finite():
     with pytest.raises(ValueError, match="`value` must be finite, got nan"):
         gg.known("x1", "x2", float("nan"))
+
+
+@pytest.mark.slow
+def test_a_sign_is_kept_and_a_right_one_changes_nothing():
+    """The wrong sign for a true term leaves it out; the right one finds the same."""
+    place = 1, TERMS.index("x1 x3")
+    truth = np.asarray(SYSTEM.coefficients())
+    assert truth[place] < 0
+    wrong = fit(constraints=[gg.sign("x2", "x1 x3", "+")])
+    assert np.asarray(wrong.coefficients)[place] >= 0
+    assert (np.asarray(wrong.path)[:, place[0], place[1]] >= 0).all()
+    right = fit(constraints=[gg.sign("x2", "x1 x3", "-")])
+    assert (right.support() == (truth != 0)).all()
+
+
+def test_lasso_and_exchange_keep_signs():
+    """Coefficients -2 and 3 of independent terms, of which one may not be negative."""
+    G, h = jnp.eye(3), jnp.array([-2.0, 3.0, 0.1])
+    signs = jnp.array([1.0, 0.0, 0.0])
+    one = jnp.ones((1, 3))
+    found = lasso(G[None], h[None], 0.5 * one, 0 * one, one, signs=signs[None])
+    np.testing.assert_allclose(found.coefficients, [[0, 2.5, 0]])
+    assert found.violation < 1e-3
+    empty = jnp.zeros(3, bool)
+    price = jnp.array(1.0)
+    best = best_subset(G, h, empty, inverse_on(G, empty), price, signs=signs)
+    assert best.support.tolist() == [False, True, False]

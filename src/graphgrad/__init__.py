@@ -28,6 +28,7 @@ from .model import arrange as arrange
 from .model import forbid as forbid
 from .model import known as known
 from .model import only_edges as only_edges
+from .model import sign as sign
 from .model import simulate as simulate
 from .model import state_space_model as state_space_model
 from .penalties import L0 as L0

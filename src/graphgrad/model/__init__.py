@@ -8,6 +8,7 @@ from .constraints import forbid as forbid
 from .constraints import knowledge as knowledge
 from .constraints import known as known
 from .constraints import only_edges as only_edges
+from .constraints import sign as sign
 from .laws import AbstractIndependentNoise as AbstractIndependentNoise
 from .laws import Binomial as Binomial
 from .laws import MultiplicativeNoise as MultiplicativeNoise
@@ -24,6 +25,7 @@ from .observation import LinearGaussian as LinearGaussian
 from .series import checked_series as checked_series
 from .series import filled as filled
 from .series import in_long_gaps as in_long_gaps
+from .series import whole_series as whole_series
 from .state_space import StateSpaceModel as StateSpaceModel
 from .state_space import simulate as simulate
 from .transition import AbstractMean as AbstractMean

@@ -19,6 +19,14 @@ class Known(NamedTuple):
     value: float
 
 
+class Sign(NamedTuple):
+    """The sign of a term in the equation of a state; made by `sign`."""
+
+    target: str
+    term: str
+    sign: str
+
+
 class OnlyEdges(NamedTuple):
     """All that may act on one another; made by `only_edges`."""
 
@@ -31,10 +39,12 @@ class Knowledge(NamedTuple):
     Attributes:
         values: Coefficients that are known, zeros elsewhere.
         open: Which coefficients are to be found.
+        signs: 1 or -1 where the sign is known, else 0.
     """
 
     values: Float[np.ndarray, "Nx M"]
     open: Bool[np.ndarray, "Nx M"]
+    signs: Float[np.ndarray, "Nx M"]
 
 
 def known(target: str, term: str, value: float) -> Known:
@@ -64,6 +74,23 @@ def forbid(target: str, term: str) -> Known:
     return Known(target, term, 0.0)
 
 
+def sign(target: str, term: str, sign: str) -> Sign:
+    """If this term appears in the equation of `target`, it is with this sign.
+
+    In rate form the sign is that of the rate.
+
+    Args:
+        target: The state.
+        term: The term.
+        sign: `"+"` or `"-"`.
+
+    Examples:
+        >>> sign("x1", "x1 x2", "-")
+        Sign(target='x1', term='x1 x2', sign='-')
+    """
+    return Sign(target, term, check_choice("sign", sign, ("+", "-")))
+
+
 def only_edges(edges: Iterable[tuple[str, str]]) -> OnlyEdges:
     """Only the first state of a pair may act on the second one; each on itself may.
 
@@ -75,7 +102,7 @@ def only_edges(edges: Iterable[tuple[str, str]]) -> OnlyEdges:
 
 
 def knowledge(
-    constraints: Iterable[Known | OnlyEdges],
+    constraints: Iterable[Known | OnlyEdges | Sign],
     library: AbstractLibrary,
     states: Sequence[str] | None = None,
     *,
@@ -84,7 +111,7 @@ def knowledge(
     """All constraints together, checked for contradictions.
 
     Args:
-        constraints: Made by `known`, `forbid` and `only_edges`.
+        constraints: Made by `known`, `forbid`, `sign` and `only_edges`.
         library: The terms.
         states: Names of the states and then the inputs; x1, x2, ... and u1, u2, ... if
             not given.
@@ -103,7 +130,7 @@ def knowledge(
     states = tuple(states)
     targets, shape = states[:n_states], (n_states, library.n_terms)
     values, told = np.zeros(shape), np.full(shape, np.nan)
-    allowed = np.ones(shape, bool)
+    allowed, signs = np.ones(shape, bool), np.zeros(shape)
     for constraint in constraints:
         if isinstance(constraint, OnlyEdges):
             acts = np.eye(n_states, len(states), dtype=bool)  # [target, source]
@@ -119,6 +146,16 @@ def knowledge(
             states.index(constraint.target),
             library.index(constraint.term, states),
         )
+        if isinstance(constraint, Sign):
+            way = 1.0 if constraint.sign == "+" else -1.0
+            if signs[place] == -way:
+                raise ValueError(
+                    "`constraints` must agree, got both signs for "
+                    f"{constraint.term!r} in the equation of {constraint.target!r}. "
+                    "Keep one of them, or forbid the term."
+                )
+            signs[place] = way
+            continue
         if not np.isnan(told[place]) and told[place] != constraint.value:
             raise ValueError(
                 "`constraints` must agree, got "
@@ -126,6 +163,14 @@ def knowledge(
                 f"the equation of {constraint.target!r}. Keep one of them."
             )
         told[place] = values[place] = constraint.value
+    against = np.argwhere(values * signs < 0)
+    if len(against):
+        i, j = against[0]
+        raise ValueError(
+            "`constraints` must agree, got a known coefficient of "
+            f"{values[i, j]:g} and another sign for {library.names(states)[j]!r} in "
+            f"the equation of {states[i]!r}. Keep one of them."
+        )
     against = np.argwhere((values != 0) & ~allowed)
     if len(against):
         i, j = against[0]
@@ -134,4 +179,4 @@ def knowledge(
             f"{library.names(states)[j]!r} in the equation of {states[i]!r}, which "
             "`only_edges` rules out. Add the edge."
         )
-    return Knowledge(values, allowed & np.isnan(told))
+    return Knowledge(values, allowed & np.isnan(told), signs)

@@ -47,6 +47,25 @@ def checked_series(
     return ys.astype(model.initial_mean.dtype)
 
 
+def whole_series(
+    ys: Any, model: StateSpaceModel, who: str, *, least: int
+) -> Float[Array | np.ndarray, "T Ny"]:
+    """Observations for a method that takes a series apart.
+
+    Args:
+        ys: As for `checked_series`.
+        model: The same.
+        who: Name of the method, for the message.
+        least: Number of rows that there must be.
+    """
+    if model.schedule is not None:
+        raise ValueError(
+            f"`model` must be of one series with equal steps for {who}, got one with a "
+            "schedule. Use `adaptive`."
+        )
+    return checked_series(ys, model, least=least)
+
+
 def filled(ys: Float[Array, "T Ny"]) -> Float[Array, "T Ny"]:
     """Observations with gaps bridged by straight lines, and flat before and after.
 

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_choice
 from ..compiling import compiled
 from ..engines import choose_engine
-from ..model import StateSpaceModel, checked_series
+from ..model import StateSpaceModel, checked_series, whole_series
 from ..solution import Solution
 from ..solvers.adaptive import adaptive
 from ..solvers.refine import extended_bic_price
@@ -98,9 +98,9 @@ def choose_weight(
     """
     check_choice("by", by, CRITERIA)
     weights = tuple(float(weight) for weight in weights)
-    ys = checked_series(ys, model, least=3)
     options = {"learn": learn, "engine": engine, **options}
     if by == "ebic":
+        ys = checked_series(ys, model, least=3)
         fits = fit_path(key, ys, model, weights, **options)
         # All by the criterion as it is, whatever price each was searched at.
         terms = jnp.sum(fits.coefficients != fits.base, axis=(1, 2))
@@ -109,6 +109,7 @@ def choose_weight(
         best = int(np.argmin(scores))
         chosen = jax.tree.map(lambda leaf: leaf[best], fits)
         return Choice(best, weights, scores, chosen)
+    ys = whole_series(ys, model, "held-out data", least=3)
     first = round(share * len(ys))
     if not 3 <= first < len(ys):
         raise ValueError(

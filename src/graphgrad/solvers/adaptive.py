@@ -29,7 +29,7 @@ from ..model import (
     filled,
     in_long_gaps,
 )
-from ..model.constraints import Knowledge, Known, OnlyEdges, knowledge
+from ..model.constraints import Knowledge, Known, OnlyEdges, Sign, knowledge
 from ..solution import Outcome, Solution
 from .anneal import STILL, Annealing, Plan, anneal, begin, identity
 from .outcome import against_persistence
@@ -119,7 +119,7 @@ def adaptive(
     engine: str | AbstractEngine = "auto",
     learn: tuple[str, ...] = (),
     form: str = "map",
-    constraints: Iterable[Known | OnlyEdges] = (),
+    constraints: Iterable[Known | OnlyEdges | Sign] = (),
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
@@ -137,7 +137,7 @@ def adaptive(
             then where to start.
         form: `"map"` looks for a sparse C, as the paper does; `"rate"` for a sparse
             C - I, as people who think of dx/dt do.
-        constraints: What is known of the equations, by `known`, `forbid` and
+        constraints: What is known of the equations, by `known`, `forbid`, `sign` and
             `only_edges`.
         weight: Makes terms dearer (above 1) or cheaper than the criterion does.
         settings: How long to go on.
@@ -260,6 +260,7 @@ def _begin(
         base=base,
         zero=zero,
         open=jnp.asarray(told.open),
+        signs=jnp.asarray(told.signs, ys.dtype),
         floor=floor,
         weight=weight,
         path=path,
@@ -370,11 +371,15 @@ def _finish(
     shape, M = outlook.active.shape, C.shape[1]
     prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), C.dtype)
 
-    path = price_path(*quadratic, prices).coefficients.reshape(-1, *shape)
+    signs = gather(plan.signs, outlook.active).ravel()
+    path = price_path(*quadratic, prices, signs=signs).coefficients
+    path = path.reshape(-1, *shape)
     path = plan.base + scatter(path, outlook.active, M)
     inverse = inverse_on(matrix, outlook.support)
     errors = jnp.sqrt(jnp.diag(inverse)).reshape(shape)
-    stay = best_subset(*quadratic, outlook.support, inverse, price, max_changes=0)
+    stay = best_subset(
+        *quadratic, outlook.support, inverse, price, max_changes=0, signs=signs
+    )
     sweep = outlook.sweep
     before = jnp.concatenate([model.initial_mean[None], sweep.filtered[:-1]])
     ahead = model.observation.mean(along(model, before))

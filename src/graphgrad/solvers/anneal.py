@@ -79,6 +79,7 @@ class Plan(NamedTuple):
             rates, or what is known.
         zero: Coefficients that count as zero: none, or the identity for rates.
         open: Which coefficients are looked for.
+        signs: 1 or -1 where their sign is known, else 0.
         floor: Lowest variances that the state noise may have.
         weight: How much dearer than by the criterion a term is.
         path: The data as a path x_0..x_T.
@@ -91,6 +92,7 @@ class Plan(NamedTuple):
     base: Float[Array, "Nx M"]
     zero: Float[Array, "Nx M"]
     open: Bool[Array, "Nx M"]
+    signs: Float[Array, "Nx M"]
     floor: Float[Array, "Nx"]
     weight: Float[Array, ""]
     path: Float[Array, "T_plus_1 Nx"]
@@ -123,7 +125,9 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     steps = jnp.mean(jnp.diff(plan.path[1:], axis=0) ** 2, axis=0)
     scale = sums.scale(steps)
     height = jnp.where(gather(plan.open, active), 0.1 * scale, jnp.inf)
-    found = lasso(sums.gram, sums.cross, height, jnp.zeros_like(scale), scale)
+    signs = gather(plan.signs, active)
+    start = jnp.zeros_like(scale)
+    found = lasso(sums.gram, sums.cross, height, start, scale, signs=signs)
     away = found.coefficients
     noise = jnp.maximum(sums.squares(away) / rows, plan.floor)
     departure = scatter(away, active, M)
@@ -260,6 +264,7 @@ def _step(
         height * scale / (1 + z / 2),  # reweighted: large ones are hardly shrunk
         start,
         scale,
+        signs=gather(plan.signs, active),
         tolerance=0.01,
         max_rounds=3,
     ).coefficients

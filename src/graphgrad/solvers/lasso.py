@@ -29,6 +29,7 @@ def lasso(
     start: Float[Array, "*L Nx A"],
     scale: Float[Array, "Nx A"],
     *,
+    signs: Float[Array, "Nx A"] | None = None,
     tolerance: float = 1e-3,
     max_rounds: int = 100,
 ) -> Lasso:
@@ -40,6 +41,7 @@ def lasso(
         thresholds: t.
         start: Where to start, usually the solution of a neighbouring problem.
         scale: Unit of the thresholds, for the stop.
+        signs: 1 or -1 where a coefficient may only be positive or negative, else 0.
         tolerance: Largest relative breach of the optimality conditions to stop at.
         max_rounds: Most rounds over all coordinates.
 
@@ -55,7 +57,10 @@ def lasso(
 
     def violation(c: Array, slope: Array) -> Array:
         moving = jnp.abs(slope - thresholds * jnp.sign(c))
-        resting = jnp.maximum(jnp.abs(slope) - thresholds, 0)
+        outward = jnp.abs(slope)
+        if signs is not None:
+            outward = jnp.where(signs * slope < 0, 0, outward)
+        resting = jnp.maximum(outward - thresholds, 0)
         return jnp.max(jnp.where(c != 0, moving, resting) / scale)
 
     def coordinate(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -63,6 +68,8 @@ def lasso(
         pull = slope[..., j] + diagonal[:, j] * c[..., j]
         shrunk = jnp.maximum(jnp.abs(pull) - thresholds[..., j], 0)
         new = jnp.sign(pull) * shrunk / diagonal[:, j]
+        if signs is not None:
+            new = jnp.where(signs[:, j] * new < 0, 0, new)
         slope = slope - (new - c[..., j])[..., None] * gram[:, j]
         return c.at[..., j].set(new), slope
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ..checks import check_at_least, check_choice, check_positive, check_shape
-from ..model import StateSpaceModel, checked_series
+from ..model import StateSpaceModel, whole_series
 from ..penalties import AbstractPenalty
 from ..solution import Outcome, PaperSolution
 from .batching import AbstractBatching, Telescoping, padded_lengths
@@ -115,7 +115,7 @@ def multistart(
         "agreeing", starts // 2 + 1 if agreeing is None else agreeing, 2, "Try 2."
     )
     settings, batching = settings or GradientSteps(), batching or Telescoping()
-    ys = checked_series(ys, model, least=2)
+    ys = whole_series(ys, model, "several starts", least=2)
     lengths = batching.lengths(ys.shape[0])
     padded = padded_lengths(lengths)
     keys, beginning = eqx.filter_vmap(random_start, in_axes=(0, None))(

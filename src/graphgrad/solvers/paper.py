@@ -12,7 +12,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_finite, check_shape
-from ..model import StateSpaceModel, checked_series
+from ..model import StateSpaceModel, whole_series
 from ..penalties import AbstractPenalty, Unpenalised
 from ..solution import PaperSolution
 from .batching import AbstractBatching, FixedNumber, Telescoping, padded_lengths
@@ -188,7 +188,7 @@ def fit_batches(
     callback: Callback | None,
 ) -> PaperSolution:
     """The loop over batches that all solvers of the paper share."""
-    ys = checked_series(ys, build(start), least=2)
+    ys = whole_series(ys, build(start), "the paper's solvers", least=2)
     lengths = batching.lengths(ys.shape[0])
     plan = list(zip(range(len(lengths)), lengths, padded_lengths(lengths), strict=True))
     # Batches of one padded length go in one call, unless somebody watches.

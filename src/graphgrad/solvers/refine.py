@@ -176,6 +176,12 @@ def _step(
     at, price = state.at, term_price(plan)
     M = plan.base.shape[1]
     unknowns = _moved(at.unknowns, state.move, state.size, learn, plan.floor)
+    # A term that would have the wrong sign is none.
+    wrong = plan.signs * (unknowns.coefficients - plan.base) < 0
+    unknowns = unknowns._replace(
+        coefficients=jnp.where(wrong, plan.base, unknowns.coefficients)
+    )
+    terms = at.support & ~wrong
     model = build(plan.model, unknowns, learn)
     # One key for all sweeps on a support and all supports: common random numbers.
     # Fresh ones within a climb, over which a noisy engine is averaged.
@@ -183,7 +189,7 @@ def _step(
     sweep, data, active, support, gradient, slope, known = look(
         jax.random.fold_in(key, state.climb),
         model,
-        at.support,
+        terms,
         at.path,
         plan,
         engine,
@@ -220,7 +226,8 @@ def _step(
     slack = jnp.inf if engine.stochastic else 0.05
     # The likelihood is that of the map made affine about the last path. Where even the
     # shortest steps lose, the path has moved: go on from what it gives now.
-    accepted = finite & ((value >= at.log_likelihood - slack) | (state.size < SHORTEST))
+    above = (value >= at.log_likelihood - slack) | jnp.any(wrong)
+    accepted = finite & (above | (state.size < SHORTEST))
     last = state.climb + 1 >= climb
     # A support on which the track is lost now and then is no candidate.
     held = jnp.where(finite, value, -jnp.inf)
@@ -234,14 +241,14 @@ def _step(
         top = accepted & ((settled & (decrement < TOLERANCE)) | last)
         level = value
     stuck = ~accepted & (last | (state.size < SHORTEST))
-    count = jnp.sum(at.support)
+    count = jnp.sum(terms)
     reached = Candidate(
         unknowns=unknowns,
-        support=at.support,
+        support=terms,
         path=sweep.path,
         log_likelihood=level,
         criterion=-2 * level + price * count,
-        costs=_costs(data, unknowns, plan) + price * jnp.sum(at.support, axis=1),
+        costs=_costs(data, unknowns, plan) + price * jnp.sum(terms, axis=1),
         decrement=decrement,
     )
     ended = where_each(stuck, at, reached)
@@ -251,10 +258,12 @@ def _step(
     here = gather(unknowns.coefficients - plan.base, active).ravel()
     limit = jnp.where(fresh, state.limit, 0)
     quadratic = metric, gradient + metric @ here
-    found = best_subset(*quadratic, support, inverse[:n, :n], price, limit)
+    signs = gather(plan.signs, active).ravel()
+    found = best_subset(*quadratic, support, inverse[:n, :n], price, limit, signs)
     # From nothing, too: a support with too many terms can be hard to leave.
     limit = jnp.where(limit < MOST_CHANGES, 0, limit)
-    other = price_path(*quadratic, price * jnp.array([8.0, 4.0, 2.0, 1.0]), limit)
+    prices = price * jnp.array([8.0, 4.0, 2.0, 1.0])
+    other = price_path(*quadratic, prices, limit, signs)
     other = jax.tree.map(lambda leaf: leaf[-1], other)
     found = where_each((limit > 0) & (other.cost < found.cost - 1e-3), other, found)
     next_support = scatter(found.support.reshape(active.shape), active, M)
@@ -272,9 +281,9 @@ def _step(
     )
     failed = (top & ~fresh) | stuck
     # The quadratic model promised too much for so many changes at once.
-    changes = jnp.sum(at.support != state.best.support)
+    changes = jnp.sum(terms != state.best.support)
     again = failed & jnp.isfinite(state.best.criterion) & (changes > 2)
-    unchanged = jnp.all(next_support == at.support)
+    unchanged = jnp.all(next_support == terms)
     done = (fresh & unchanged) | (failed & ~again)
     climbing = where_each(accepted, reached._replace(log_likelihood=value), at)
     climbing = where_each(again, state.best, climbing)

@@ -39,6 +39,7 @@ def best_subset(
     inverse: Float[Array, "n n"],
     price: Float[Array, ""],
     max_changes: Int[Array, ""] | int = 100,
+    signs: Float[Array, "n"] | None = None,
 ) -> Subset:
     """A support that no addition, drop or exchange improves.
 
@@ -49,6 +50,8 @@ def best_subset(
         inverse: Of the information on it, by `inverse_on`.
         price: Price of each term.
         max_changes: Most changes to make.
+        signs: 1 or -1 where a term may enter with that sign only, else 0. A later
+            change may turn it; whoever uses the result must look.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -60,7 +63,7 @@ def best_subset(
     """
     unit = _units(information)
     table = _enter(_table(information, linear), start, inverse * unit[:, None] * unit)
-    return _search(table, start, price, unit, max_changes)[1]
+    return _search(table, start, price, unit, max_changes, _free(signs, unit))[1]
 
 
 def price_path(
@@ -68,12 +71,13 @@ def price_path(
     linear: Float[Array, "n"],
     prices: Float[Array, "L"],
     max_changes: Int[Array, ""] | int = 100,
+    signs: Float[Array, "n"] | None = None,
 ) -> Subset:
     """The best subsets at falling prices, each from the one before."""
     unit, table = _units(information), _table(information, linear)
 
     def cheaper(carry: tuple[Array, Array], price: Array):
-        table, found = _search(*carry, price, unit, max_changes)
+        table, found = _search(*carry, price, unit, max_changes, _free(signs, unit))
         return (table, found.support), found
 
     empty = jnp.zeros(len(linear), bool)
@@ -93,6 +97,10 @@ def inverse_on(
     return jnp.where(used, whiten.T @ whiten, 0) / unit[:, None] / unit
 
 
+def _free(signs: Array | None, unit: Array) -> Array:
+    return jnp.zeros_like(unit) if signs is None else signs
+
+
 def _units(information: Array) -> Array:
     """Units in which all terms have the same information."""
     diagonal = jnp.diag(information)
@@ -108,7 +116,12 @@ def _table(information: Array, linear: Array) -> Array:
 
 
 def _search(
-    table: Array, support: Array, price: Array, unit: Array, max_changes: Array | int
+    table: Array,
+    support: Array,
+    price: Array,
+    unit: Array,
+    max_changes: Array | int,
+    signs: Array,
 ) -> tuple[Array, Subset]:
     """Make the cheapest change until none pays."""
     n = len(support)
@@ -127,13 +140,18 @@ def _search(
             table,
         )
         support = support.at[second].set(support[second] | cheapest.exchange)
-        return table, support, _cheapest(table, support, price, least), changes + 1
+        return (
+            table,
+            support,
+            _cheapest(table, support, price, signs, least),
+            changes + 1,
+        )
 
     def pays(carry):
         cheapest, changes = carry[2:]
         return (cheapest.cost < -1e-3) & (changes < max_changes)
 
-    first = _cheapest(table, support, price, least)
+    first = _cheapest(table, support, price, signs, least)
     table, support, cheapest, _ = jax.lax.while_loop(
         pays, change, (table, support, first, jnp.zeros((), int))
     )
@@ -151,11 +169,13 @@ class _Change(NamedTuple):
     cost: Array
 
 
-def _cheapest(table: Array, support: Array, price: Array, least: float) -> _Change:
+def _cheapest(
+    table: Array, support: Array, price: Array, signs: Array, least: float
+) -> _Change:
     """The change of the support that costs least, or gains most."""
     n = len(support)
     diagonal, side = jnp.diag(table)[:n], table[:n, n]
-    usable = support | (diagonal > least)
+    usable = support | ((diagonal > least) & (signs * side >= 0))
     paid = jnp.where(support, -price, price)
     single = jnp.where(usable, paid - side**2 / jnp.where(usable, diagonal, 1), jnp.inf)
     j = jnp.argmin(single)
@@ -165,6 +185,7 @@ def _cheapest(table: Array, support: Array, price: Array, least: float) -> _Chan
     rest = diagonal[:, None] - table[:n, :n] ** 2 / out
     pull = side[:, None] - table[:n, :n] * (side / out)
     usable = ~support[:, None] & support & (rest > least)
+    usable &= signs[:, None] * pull >= 0
     double = jnp.where(
         usable, -(side**2) / out - pull**2 / jnp.where(usable, rest, 1), jnp.inf
     )
