@@ -16,6 +16,7 @@ from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
 from graphgrad.model import GaussianNoise, LinearGaussian
 from graphgrad.solvers.anneal import Plan
+from graphgrad.solvers.finish import _looseness
 from graphgrad.solvers.lasso import lasso
 from graphgrad.solvers.statistics import (
     Completed,
@@ -706,3 +707,14 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
     found = np.asarray(found / noise)
     slope = count / 2 + 1 / 3 - NOISE_PRIOR
     np.testing.assert_allclose(found, np.exp(slope / (T / 2 + 1)), rtol=1e-3)
+
+
+def test_looseness_is_the_variance_of_a_joint_relative_change():
+    """A hidden state's scale: what one coefficient gains the other one loses."""
+    c = jnp.array([2.0, 0.5, 0.0, -3.0])
+    relative = np.diag([1e-4, 1e-4, 0, 1e-2])
+    tight = relative * np.outer(c, c)
+    np.testing.assert_allclose(_looseness(c, jnp.asarray(tight)), 1e-2, rtol=1e-4)
+    relative[:2, :2] += [[100, -100], [-100, 100]]
+    loose = relative * np.outer(c, c)
+    np.testing.assert_allclose(_looseness(c, jnp.asarray(loose)), 200, rtol=1e-4)

@@ -27,6 +27,7 @@ class Outcome(IntEnum):
     converged = 6
     undecided = 7
     out_of_sweeps = 8
+    not_determined = 9
 
     @property
     def advice(self) -> str:
@@ -68,6 +69,13 @@ _ADVICE = {
         "Another choice of terms explains the data nearly as well: the data hardly "
         "tell which is right. Give a longer series, less noise or a lower degree, or "
         "say what you know."
+    ),
+    Outcome.not_determined: (
+        "The data do not determine the coefficients: some of them can be changed "
+        "together, by as much as they are, without the data telling. The equations "
+        "printed are one of many that do as well. A hidden state has no scale and no "
+        "origin of its own: fix them with `known` where it acts and `forbid` or "
+        "`known` for a constant; or see more of the states."
     ),
     Outcome.out_of_sweeps: (
         "The search for better terms was cut short: the equations may not be final. "
