@@ -9,12 +9,15 @@ READY := $(VENV)/.ready
 demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
 
+# Tests are mostly compilation: what is compiled without optimisation is compiled sooner.
+PYTEST := XLA_FLAGS=--xla_backend_optimization_level=0 \
+	  $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
 test: $(READY)  ## every test, every linter, every documented example
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(PYTEST)
 
 check: $(READY)  ## the subset that fits in three minutes
-	XLA_FLAGS=--xla_backend_optimization_level=0 \
-	  $(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" --ignore=README.md \
+	$(PYTEST) -m "not slow" --ignore=README.md \
 	  --ignore=src/graphgrad/solvers/adaptive.py --ignore=src/graphgrad/engines/smoothing.py \
 	  --ignore=src/graphgrad/engines/ensemble.py
 
