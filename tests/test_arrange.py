@@ -165,6 +165,7 @@ def test_an_input_and_its_coefficient_are_found():
         ({"initial_means": [1.0, 2.0]}, "`initial_means` must have shape"),
         ({"series": np.ones((4, 3))}, "`series` must have shape"),
         ({"series": np.ones(4)}, "`series` must have shape"),
+        ({"series": []}, "`series` must have shape"),
         ({"series": np.full((4, 2), np.nan)}, "an observation in every column"),
     ],
 )

@@ -40,6 +40,7 @@ def conditional_filter(
         "Give the `path` of a sweep over the same series.",
     )
     reference = defined(model, reference)
+    prepared = proposal.prepare(model)
     start_key, loop_key, ancestor_key = jax.random.split(key, 3)
     x0 = model.initial_noise.sample(
         start_key, jnp.broadcast_to(model.initial_mean, (K, model.n_states))
@@ -51,7 +52,7 @@ def conditional_filter(
         x, log_w = carry
         (resample_key, draw_key), uniform, y, fixed, moment = inputs
         now = model.at(moment)
-        law = proposal.prepare(now)
+        law = prepared if moment is None else proposal.prepare(now)
         ancestors = RESAMPLING["multinomial"](resample_key, log_w)
         # Where no particle can have led to the path, its own past did.
         stay = jnp.where(jnp.arange(K) == K - 1, 0, -jnp.inf)

@@ -66,7 +66,7 @@ def arrange(
     dt = check_positive("dt", dt, "It is the step of the map.")
     longest = dt if max_step is None else max_step
     longest = check_positive("max_step", longest, "Leave it out for `dt`.")
-    several = isinstance(series, Sequence) and np.ndim(series[0]) == 2
+    several = isinstance(series, Sequence) and [np.ndim(s) for s in series[:1]] == [2]
     panel = list(series) if several else [series]
     n_seen = np.shape(model.observation.mean(model.initial_mean))[-1]
     panel = [_rows(ys, n_seen) for ys in panel]
@@ -112,9 +112,7 @@ def arrange(
 def _rows(ys: Any, n_seen: int) -> np.ndarray:
     array = np.asarray(ys, float)
     remedy = "Give one row a time step and one column a quantity seen."
-    if array.ndim != 2:
-        check_shape("series", array.shape, (len(np.atleast_1d(array)), n_seen), remedy)
-    check_shape("series", array.shape, (len(array), n_seen), remedy)
+    check_shape("series", array.shape, (len(np.atleast_1d(array)), n_seen), remedy)
     return array
 
 
