@@ -22,11 +22,11 @@ class AbstractObservation(eqx.Module):
     def mean(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Ny"]:
         """The expected observation of each state."""
 
-    @abstractmethod
     def sample(
         self, key: PRNGKeyArray, x: Float[Array, "*batch Nx"]
     ) -> Float[Array, "*batch Ny"]:
         """One observation for each state."""
+        return self.noise.sample(key, self.mean(x))
 
     @abstractmethod
     def log_prob(
@@ -51,11 +51,6 @@ class LinearGaussian(AbstractObservation):
 
     def mean(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Ny"]:
         return x if self.matrix is None else x @ self.matrix.T
-
-    def sample(
-        self, key: PRNGKeyArray, x: Float[Array, "*batch Nx"]
-    ) -> Float[Array, "*batch Ny"]:
-        return self.noise.sample(key, self.mean(x))
 
     def log_prob(
         self, y: Float[Array, "Ny"], x: Float[Array, "*batch Nx"]
@@ -84,11 +79,6 @@ class GeneralObservation(AbstractObservation):
         if self.function is not None:
             return jnp.vectorize(self.function, signature="(n)->(m)")(x)
         return x if self.matrix is None else x @ self.matrix.T
-
-    def sample(
-        self, key: PRNGKeyArray, x: Float[Array, "*batch Nx"]
-    ) -> Float[Array, "*batch Ny"]:
-        return self.noise.sample(key, self.mean(x))
 
     def log_prob(
         self, y: Float[Array, "Ny"], x: Float[Array, "*batch Nx"]
