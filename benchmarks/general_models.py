@@ -33,6 +33,7 @@ class Case(NamedTuple):
     series: list[np.ndarray]
     truth: np.ndarray
     options: dict[str, Any]
+    rates: tuple[tuple[int, int], ...] = ()  # whose intervals are counted
 
 
 def lorenz(**changes) -> gg.StateSpaceModel:
@@ -217,15 +218,15 @@ def hidden_recovery(number: int) -> Case:
     """FitzHugh-Nagumo with only v seen, and the terms of its equation known.
 
     The coefficient of w there and the constant fix the scale and the origin of w. All
-    noises are learnt.
+    noises are learnt. Steps of 0.4, ten cycles.
     """
-    system = gg.systems.fitzhugh_nagumo()
+    system = gg.systems.fitzhugh_nagumo(dt=0.4, noise=0.02, observation_std=0.05)
     library = gg.Polynomial(2, 3)
     C = system.coefficients(3)
     model = gg.state_space_model(
         library,
         state_noise=system.state_noise,
-        observation_noise=0.01,
+        observation_noise=0.0025,
         initial_mean=[-1.0, 0.0],
         initial_noise=[0.1, 1.0],
         observation=["x1"],
@@ -240,6 +241,53 @@ def hidden_recovery(number: int) -> Case:
         "learn": ("state_noise", "observation_noise"),
     }
     return Case([model] * number, [y[:, :1] for y in ys], C, options)
+
+
+def counted(x):
+    """Cases that are counted: one in five of ten thousand people."""
+    return 2000 * jnp.maximum(x[1:2], 1e-4)
+
+
+def epidemic(number: int) -> Case:
+    """SIR with Poisson counts of a share of the infected only.
+
+    That nobody is born or dies, who may infect whom, and that infections are not undone
+    is known; not the two rates.
+    """
+    library, infection, recovery = gg.Polynomial(3, 2), 0.5, 0.2
+    names, C = library.names(), np.zeros((3, library.n_terms))
+    met, ill = names.index("x1 x2"), names.index("x2")
+    for i in range(3):
+        C[i, names.index(f"x{i + 1}")] = 1
+    C[[0, 1], met] = -infection, infection
+    C[[1, 2], ill] += -recovery, recovery
+    model = gg.state_space_model(
+        library,
+        C,
+        state_noise=1e-8,
+        observation=counted,
+        observation_noise=gg.Poisson(),
+        initial_mean=[0.99, 0.01, 0.0],
+        initial_noise=[1e-6, 1e-6, 1e-8],
+    )
+    moving = {(0, met), (1, met), (1, ill), (2, ill)}
+    constraints: list[Any] = [
+        gg.known(f"x{i + 1}", name, C[i, j])
+        for i in range(3)
+        for j, name in enumerate(names)
+        if (i, j) not in moving
+    ]
+    constraints += [
+        gg.conserve("x1", "x2", "x3"),
+        gg.sign("x2", "x1 x2", "+"),
+        gg.sign("x3", "x2", "+"),
+    ]
+    series = [
+        np.asarray(gg.simulate(jax.random.key(i), model, steps=80).observations)
+        for i in range(number)
+    ]
+    options = {"constraints": constraints}
+    return Case([model] * number, series, C, options, ((1, met), (2, ill)))
 
 
 def never_seen(number: int) -> Case:
@@ -277,6 +325,7 @@ ROWS: dict[str, Callable[[int], Case]] = {
     "pendulum, partly known": pendulum,
     "FitzHugh-Nagumo, w hidden": hidden_recovery,
     "x3 never seen": never_seen,
+    "SIR, counts of infected": epidemic,
 }
 
 
@@ -304,12 +353,15 @@ def run(case: Case) -> str:
     # Of the coefficients that are estimated, where their equation is right.
     there = (errors > 0) & right[:, :, None]
     covered = np.mean(np.abs(C - truth)[there] < 1.645 * errors[there])
+    near = np.abs(C - truth) < 1.645 * errors
+    counts = " and ".join(str(near[:, i, j].sum()) for i, j in case.rates)
     wrong = ~right.all(axis=1)
     told = np.mean(wrong & (codes == gg.Outcome.converged))
     rows = " / ".join(f"{share:.0%}" for share in right.mean(axis=0))
+    counts = f" ({counts} of {number})" if counts else ""
     return (
         f"{interval(scores, 4)} | {right.all(axis=1).mean():.0%} | {rows} | "
-        f"{covered:.0%} | {told:.0%} | {seconds:.0f} s"
+        f"{covered:.0%}{counts} | {told:.0%} | {seconds:.0f} s"
     )
 
 

@@ -15,9 +15,9 @@ from graphgrad.engines.choice import choose_engine
 from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
 from graphgrad.model import GaussianNoise, LinearGaussian
-from graphgrad.solvers.anneal import Plan
 from graphgrad.solvers.finish import _looseness
 from graphgrad.solvers.lasso import lasso
+from graphgrad.solvers.plan import Plan
 from graphgrad.solvers.statistics import (
     Completed,
     averaged,
@@ -516,9 +516,9 @@ def parts(model):
 def test_build_replaces_just_what_is_asked(replace, x64):
     model = linear_model(observe=np.array([[1.0, 0.5]]))
     other = jax.tree.map(lambda leaf: 2 * leaf + 1, given(model))
-    before, after = parts(model), parts(build(model, other, replace))
+    before, after = parts(model), parts(build(model, other.parameters, other, replace))
     asked = {
-        "coefficients": (other.coefficients,),
+        "coefficients": (other.parameters,),
         "state_noise": (jnp.diag(other.state_noise),),
         "observation_noise": (jnp.diag(other.observation_noise),),
         "initial": (other.initial_mean, jnp.diag(other.initial_noise)),
@@ -526,14 +526,14 @@ def test_build_replaces_just_what_is_asked(replace, x64):
     for name, found in after.items():
         new = name in replace or name == "coefficients"
         agree(found, asked[name] if new else before[name], rtol=1e-12)
-    seen = build(model, other, replace).observation
+    seen = build(model, other.parameters, other, replace).observation
     assert isinstance(seen, LinearGaussian)
     assert (seen.matrix == np.array([[1.0, 0.5]])).all()
 
 
 def test_what_a_model_gives_rebuilds_it(x64):
     model = linear_model()
-    again = build(model, given(model), LEARNABLE)
+    again = build(model, model.coefficients, given(model), LEARNABLE)
     for name, found in parts(again).items():
         agree(found, parts(model)[name], rtol=1e-12)
 
@@ -694,7 +694,10 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         base=zeros,
         zero=zeros,
         open=jnp.ones_like(zeros, bool),
-        signs=zeros,
+        low=zeros - jnp.inf,
+        high=zeros + jnp.inf,
+        still=zeros,
+        ties=None,
         floor=noise,
         weight=jnp.array(1.0),
         path=path.states,
@@ -702,7 +705,7 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         free=jnp.array(True),
     )
     unknowns = given(seen)
-    count = np.asarray(unknowns.coefficients != 0).sum(axis=1)
+    count = np.asarray(unknowns.parameters != 0).sum(axis=1)
     found = restricted(unknowns, jnp.asarray(path.states), plan, ("state_noise",))
     found = np.asarray(found / noise)
     slope = count / 2 + 1 / 3 - NOISE_PRIOR

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
+from graphgrad.solvers.unknowns import observation_squares
 from oracles import linear_model
 
 KEY = jax.random.key(0)
@@ -85,6 +86,37 @@ def test_a_panel_is_as_likely_as_its_series_together(x64):
     np.testing.assert_allclose(sweep.log_likelihood, value, rtol=1e-9)
 
 
+def test_an_unsure_reading_counts_less(x64):
+    """Against the Kalman filter with a covariance for each row; drawn so, too."""
+    model = linear_model()
+    rng = np.random.default_rng(4)
+    ys, doubt = rng.normal(size=(6, 2)), rng.uniform(0.5, 3, size=(6, 2))
+    ys[2, 1] = np.nan
+    arranged = gg.arrange(model, ys, uncertainty=doubt)
+    C, Q, R, P0 = parts(model)
+    m, P, value = np.asarray(model.initial_mean), P0, 0.0
+    for y, d in zip(ys, doubt, strict=True):
+        here = [(C[:, 1:], C[:, 0], Q, y)]
+        value += filtered(here, m, P, R * np.outer(d, d))
+        m, P = C[:, 1:] @ m + C[:, 0], C[:, 1:] @ P @ C[:, 1:].T + Q
+        seen = ~np.isnan(y)
+        H = np.eye(2)[seen]
+        S = H @ P @ H.T + (R * np.outer(d, d))[np.ix_(seen, seen)]
+        gain = P @ H.T @ np.linalg.inv(S)
+        m, P = m + gain @ (y[seen] - H @ m), P - gain @ H @ P
+    sweep = engines_value(arranged.model, arranged.ys)
+    np.testing.assert_allclose(sweep.log_likelihood, value, rtol=1e-9)
+    # Squares are in units of the model's variance.
+    path = np.asarray(sweep.path[1:])
+    squares = (ys - path) ** 2 + np.asarray(sweep.covariances())[1:, [0, 1], [0, 1]]
+    found = observation_squares(sweep, arranged.model, jnp.asarray(arranged.ys))
+    np.testing.assert_allclose(found, np.nansum(squares / doubt**2, axis=0), rtol=1e-9)
+    many = gg.arrange(model, np.zeros((4000, 2)), uncertainty=np.full((4000, 2), 3.0))
+    drawn = gg.simulate(KEY, many.model, steps=4000)
+    spread = np.var(drawn.observations - drawn.states[1:], axis=0)
+    np.testing.assert_allclose(spread, 9 * np.diag(R), rtol=0.1)
+
+
 def driven_model():
     """One state, 0.8 x + 0.5 u, of a library of x and u."""
     library = gg.Polynomial(2, 1)
@@ -117,7 +149,8 @@ def test_particles_and_members_know_the_schedule(x64):
     model = linear_model()
     panel = [np.random.default_rng(3).normal(size=(n, 2)) for n in (5, 4)]
     times = [np.cumsum([1, 0.5, 1.7, 1, 0.4]), np.arange(4.0)]
-    model, ys, _ = gg.arrange(model, panel, times=times)
+    doubt = [np.random.default_rng(n).uniform(0.5, 2, size=(n, 2)) for n in (5, 4)]
+    model, ys, _ = gg.arrange(model, panel, times=times, uncertainty=doubt)
     exact = engines_value(model, ys)
     for engine in (
         gg.ParticleSmoother(4000, smoothing="backward", paths=300),
@@ -162,6 +195,8 @@ def test_an_input_and_its_coefficient_are_found():
         ({"dt": 0}, "`dt` must be a positive finite number"),
         ({"max_step": -1}, "`max_step` must be a positive finite number"),
         ({"inputs": np.ones((3, 1))}, "`inputs` must have shape"),
+        ({"uncertainty": np.ones((4, 1))}, "`uncertainty` must have shape"),
+        ({"uncertainty": np.zeros((4, 2))}, "`uncertainty` must be a positive finite"),
         ({"initial_means": [1.0, 2.0]}, "`initial_means` must have shape"),
         ({"series": np.ones((4, 3))}, "`series` must have shape"),
         ({"series": np.ones(4)}, "`series` must have shape"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad.model.constraints import knowledge
+from graphgrad.model import knowledge
 from graphgrad.solvers.lasso import lasso
 from graphgrad.solvers.subset import best_subset, inverse_on
 
@@ -68,8 +68,8 @@ def test_constraints_are_arrays():
         ["prey", "predator"],
     )
     names = library.names(["prey", "predator"])
-    assert told.values[0, names.index("predator")] == -0.5
-    assert np.count_nonzero(told.values) == 1
+    assert told.base[0, names.index("predator")] == -0.5
+    assert np.count_nonzero(told.base) == 1
     assert not told.open[0, names.index("predator")]
     assert told.open[0].sum() == len(names) - 1
     alone = [name for name, open_ in zip(names, told.open[1], strict=True) if open_]
@@ -87,7 +87,7 @@ def test_constraints_are_arrays():
         ),
         (
             [gg.only_edges([("x1", "x2")]), gg.known("x1", "x3", 1)],
-            "a known coefficient for 'x3' in the equation of 'x1', which `only_edges`",
+            "a known coefficient, which `only_edges` rules out, for 'x3'",
         ),
         ([gg.only_edges([("x1", "y")])], "`only_edges` must be one of 'x1', 'x2'"),
         (
@@ -96,7 +96,7 @@ def test_constraints_are_arrays():
         ),
         (
             [gg.sign("x1", "x2", "-"), gg.known("x1", "x2", 0.2)],
-            "a known coefficient of 0.2 and another sign for 'x2'",
+            "a known coefficient and another sign for 'x2'",
         ),
     ],
 )
@@ -126,12 +126,228 @@ def test_a_sign_is_kept_and_a_right_one_changes_nothing():
 def test_lasso_and_exchange_keep_signs():
     """Coefficients -2 and 3 of independent terms, of which one may not be negative."""
     G, h = jnp.eye(3), jnp.array([-2.0, 3.0, 0.1])
-    signs = jnp.array([1.0, 0.0, 0.0])
+    signs, far = jnp.array([1.0, 0.0, 0.0]), jnp.full((1, 3), jnp.inf)
+    box = jnp.where(signs > 0, 0, -far), far
     one = jnp.ones((1, 3))
-    found = lasso(G[None], h[None], 0.5 * one, 0 * one, one, signs=signs[None])
+    found = lasso(G[None], h[None], 0.5 * one, 0 * one, one, box=box)
     np.testing.assert_allclose(found.coefficients, [[0, 2.5, 0]])
     assert found.violation < 1e-3
     empty = jnp.zeros(3, bool)
     price = jnp.array(1.0)
     best = best_subset(G, h, empty, inverse_on(G, empty), price, signs=signs)
     assert best.support.tolist() == [False, True, False]
+
+
+def test_a_box_holds_in_the_lasso(x64):
+    """Against the optimality conditions, with correlated terms."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 5))
+    h = A.T @ (A @ np.array([2.0, -1.0, 0.0, 1.0, 0.0]) + rng.normal(size=30))
+    low, high = np.array([[-1.0, -0.2, 0, -9, -9]]), np.array([[0.5, 9, 0.1, 9, 9]])
+    G, t = A.T @ A, np.full((1, 5), 3.0)
+    found = lasso(
+        *(jnp.asarray(a) for a in (G[None], h[None], t, 0 * t, t)),
+        box=(jnp.asarray(low), jnp.asarray(high)),
+        tolerance=1e-5,
+    )
+    c = np.asarray(found.coefficients)
+    assert (c >= low).all()
+    assert (c <= high).all()
+    assert c[0, 0] == 0.5
+    assert found.violation < 1e-5
+    cost = 0.5 * c[0] @ G @ c[0] - h @ c[0] + 3 * np.abs(c).sum()
+    for _ in range(200):
+        other = np.clip(c[0] + 0.05 * rng.normal(size=5), low[0], high[0])
+        value = 0.5 * other @ G @ other - h @ other + 3 * np.abs(other).sum()
+        assert value >= cost - 1e-4
+
+
+def spread(told, amounts):
+    return told.base + (told.ties @ amounts).reshape(told.base.shape)
+
+
+def test_what_is_conserved_is_for_any_amounts():
+    states, library = ("S", "I", "R", "V"), gg.Polynomial(4, 2)
+    told = knowledge(
+        [
+            gg.conserve("S", "I", "R"),
+            gg.known("S", "S I", -0.5),
+            gg.forbid("R", "V"),
+            gg.sign("S", "I", "-"),
+        ],
+        library,
+        states,
+    )
+    names = library.names(states)
+    amounts = np.random.default_rng(0).normal(size=told.ties.shape[1])
+    C = spread(told, np.clip(amounts, told.low[0], told.high[0]))
+    still = [float(name in states[:3]) for name in names]
+    np.testing.assert_allclose(C[:3].sum(axis=0), still, atol=1e-12)
+    assert C[0, names.index("S I")] == -0.5
+    assert C[2, names.index("V")] == 0
+    assert C[0, names.index("I")] <= 0
+    # Flows between three states, between two of them, and a row of its own.
+    count = 3 * (len(names) - 2) + 2 * 1 + len(names)
+    assert told.open.shape == (1, count)
+    assert told.open.all()
+    assert told.zero[:3].sum(axis=0).tolist() == still
+    assert not told.zero[3].any()
+
+
+def test_equal_coefficients_share_what_is_known():
+    library = gg.Polynomial(2, 1)
+    pair = gg.equal(("x1", "x2"), ("x2", "x1"))
+    told = knowledge([pair, gg.bounds("x1", "x2", -0.3, 0.4)], library)
+    assert told.ties.shape == (6, 5)
+    C = spread(told, np.arange(1.0, 6.0))
+    assert C[0, 2] == C[1, 1] == 1
+    k = int(np.flatnonzero(told.ties[2])[0])
+    assert (told.low[0, k], told.high[0, k]) == (-0.3, 0.4)
+    told = knowledge([pair, gg.known("x2", "x1", 0.2)], library)
+    assert told.base[0, 2] == told.base[1, 1] == 0.2
+    assert told.ties.shape == (6, 4)
+
+
+def test_bounds_without_zero_start_at_the_nearer_one():
+    told = knowledge([gg.bounds("x1", "x2", 0.1, 0.3)], gg.Polynomial(2, 1))
+    assert told.base[0, 2] == 0.1
+    assert told.low[0, 2] == 0
+    np.testing.assert_allclose(told.high[0, 2], 0.2)
+    rate = knowledge([gg.bounds("x1", "x1", 0.5, 2)], gg.Polynomial(2, 1), form="rate")
+    assert rate.base[0, 1] == rate.zero[0, 1] == 1
+    assert (rate.low[0, 1], rate.high[0, 1]) == (-0.5, 1)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        (
+            [gg.conserve("x1", "x2"), gg.conserve("x2", "x3")],
+            "must conserve a state once, got 'x2' twice",
+        ),
+        ([gg.conserve("x1", "q")], "`conserve` must be one of 'x1', 'x2', 'x3'"),
+        (
+            [gg.conserve("x1", "x2"), gg.known("x1", "1", 1), gg.known("x2", "1", 1)],
+            "known coefficients that do not conserve the sum for '1'",
+        ),
+        (
+            [gg.conserve("x1", "x2"), gg.bounds("x1", "1", 0, 1)],
+            "bounds and `conserve` for '1' in the equation of 'x1'",
+        ),
+        (
+            [gg.conserve("x1", "x2"), gg.equal(("x1", "1"), ("x3", "1"))],
+            "`equal` and `conserve` for '1'",
+        ),
+        (
+            [gg.equal(("x1", "1"), ("x2", "1")), gg.equal(("x1", "1"), ("x3", "1"))],
+            "`equal` twice for '1'",
+        ),
+        (
+            [
+                gg.equal(("x1", "1"), ("x2", "1")),
+                gg.known("x1", "1", 1),
+                gg.known("x2", "1", 2),
+            ],
+            "two values and `equal` for '1'",
+        ),
+        (
+            [
+                gg.equal(("x1", "1"), ("x2", "1")),
+                gg.sign("x1", "1", "+"),
+                gg.sign("x2", "1", "-"),
+            ],
+            "two signs and `equal` for '1'",
+        ),
+        (
+            [gg.bounds("x1", "x2", 0, 1), gg.known("x1", "x2", 2)],
+            "a known coefficient outside its bounds for 'x2'",
+        ),
+        (
+            [gg.bounds("x1", "x2", 1, 2), gg.sign("x1", "x2", "-")],
+            "bounds and signs that leave nothing for 'x2'",
+        ),
+        (
+            [gg.bounds("x1", "x3", 1, 2), gg.only_edges([("x1", "x2")])],
+            "bounds without zero, which `only_edges` rules out, for 'x3'",
+        ),
+    ],
+)
+def test_ties_and_bounds_that_disagree_are_named(constraints, message):
+    with pytest.raises(ValueError, match=message):
+        knowledge(constraints, gg.Polynomial(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: gg.bounds("x1", "x2", 2, 1), "`low` must be below `high`, got 2 and"),
+        (lambda: gg.conserve("S"), "`conserve` must be given two or more different"),
+        (lambda: gg.equal(("x1", "1"), ("x1", "1")), "`equal` must be given two or"),
+        (
+            lambda: knowledge([gg.conserve("x1", "x2")], gg.Polynomial(12, 2)),
+            "must tie no coefficients of a model with more than 640, got 1092",
+        ),
+        (
+            lambda: knowledge(
+                [gg.conserve("x1", "x2")],
+                gg.UserTerms(2, {"x1": ([0], lambda x: x)}),
+            ),
+            "`conserve` must be absent for a library without the term 'x2'",
+        ),
+    ],
+)
+def test_bad_ties_and_bounds_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.slow
+def test_a_flow_is_found_and_the_sum_is_kept():
+    """Two tanks: what flows from the one to the other, seen in one of them only."""
+    library = gg.Polynomial(2, 1)
+    assert list(library.names()) == ["1", "x1", "x2"]
+    truth = np.array([[0, 0.9, 0.05], [0, 0.1, 0.95]])
+
+    def model(C=None):
+        return gg.state_space_model(
+            library,
+            C,
+            state_noise=1e-4,
+            observation_noise=4e-4,
+            observation=["x1"],
+            initial_mean=[3.0, 0.0],
+            initial_noise=1e-4,
+        )
+
+    ys = gg.simulate(jax.random.key(0), model(truth), steps=150).observations
+    # The sum is nearly constant: a constant flow would be one of both.
+    told = [gg.conserve("x1", "x2"), gg.forbid("x1", "1")]
+    found = gg.adaptive(KEY, ys, model(), constraints=told)
+    C = np.asarray(found.coefficients)
+    np.testing.assert_allclose(C.sum(axis=0), [0, 1, 1], atol=1e-6)
+    assert ((C != 0) == (truth != 0)).all()
+    errors = np.asarray(found.standard_errors)
+    np.testing.assert_allclose(errors[0], errors[1], rtol=1e-4)
+    assert (np.abs(C - truth) <= 3 * errors).all()
+    # Both states change by both terms.
+    assert (found.support() == (truth != 0)).all()
+
+
+@pytest.mark.slow
+def test_bounds_and_equal_coefficients_are_kept():
+    """A bound that the truth breaks is where the coefficient ends."""
+    system = gg.systems.lotka_volterra()
+    ys = system.simulate(jax.random.key(0), steps=100).observations
+    low = float(system.coefficients()[0, 1]) + 0.02
+    found = gg.adaptive(
+        KEY,
+        ys,
+        system.model(),
+        constraints=[
+            gg.bounds("x1", "x1", low=low),
+            gg.equal(("x1", "x2"), ("x2", "x1")),
+        ],
+    )
+    C = np.asarray(found.coefficients)
+    assert C[0, 1] == np.float32(low)
+    assert C[0, 2] == C[1, 1]

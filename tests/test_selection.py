@@ -10,6 +10,7 @@ KEY = jax.random.key(1)
 SYSTEM = gg.systems.lotka_volterra()
 TRUTH = np.asarray(SYSTEM.coefficients() != 0)
 WEIGHTS = (0.1, 1.0, 1000.0)
+SHORT = gg.AdaptiveSteps(40, rounds=1, sweeps=80)
 
 
 def series():
@@ -21,7 +22,7 @@ def series():
 def test_neither_the_dear_nor_the_cheap_is_chosen_wrongly(by):
     """At 1000 times the price true terms go; what is chosen has them all."""
     ys, model = series(), SYSTEM.model()
-    choice = gg.choose_weight(KEY, ys, model, weights=WEIGHTS, by=by)
+    choice = gg.choose_weight(KEY, ys, model, weights=WEIGHTS, by=by, settings=SHORT)
     assert choice.values == WEIGHTS
     assert choice.scores.shape == (3,)
     assert np.isfinite(choice.scores).all()
@@ -36,9 +37,9 @@ def test_neither_the_dear_nor_the_cheap_is_chosen_wrongly(by):
 @pytest.mark.slow
 def test_a_path_of_fits_is_the_fits_one_by_one():
     ys, model = series(), SYSTEM.model()
-    fits = gg.fit_path(KEY, ys, model, WEIGHTS)
+    fits = gg.fit_path(KEY, ys, model, WEIGHTS, settings=SHORT)
     assert fits.coefficients.shape == (3, *TRUTH.shape)
-    alone = gg.adaptive(KEY, ys, model, weight=WEIGHTS[1])
+    alone = gg.adaptive(KEY, ys, model, weight=WEIGHTS[1], settings=SHORT)
     np.testing.assert_allclose(fits.coefficients[1], alone.coefficients, atol=1e-3)
     terms = [int((C != 0).sum()) for C in np.asarray(fits.coefficients)]
     assert terms == sorted(terms, reverse=True)
@@ -57,7 +58,7 @@ def test_the_right_degree_is_chosen():
             initial_noise=SYSTEM.initial_noise,
         )
 
-    choice = gg.choose_degree(KEY, series(), model_of, degrees=(1, 2))
+    choice = gg.choose_degree(KEY, series(), model_of, degrees=(1, 2), settings=SHORT)
     assert choice.values == (1.0, 2.0)
     assert choice.best == 1
     assert (choice.solution.support() == TRUTH).all()
@@ -65,6 +66,8 @@ def test_the_right_degree_is_chosen():
 
 def test_bad_settings_are_named():
     ys, model = series(), SYSTEM.model()
+    with pytest.raises(ValueError, match="`models` must hold at least one model"):
+        gg.choose_model(KEY, ys, {})
     with pytest.raises(ValueError, match="`by` must be one of 'ebic', 'held-out'"):
         gg.choose_weight(KEY, ys, model, by="cv")
     with pytest.raises(ValueError, match="`share` must leave rows on both sides"):

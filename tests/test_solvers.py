@@ -257,15 +257,10 @@ def test_at_most_six_compilations_at_200_steps():
 def test_b_graphgrad_recovers_a_damped_linear_system(x64):
     """F1 is 1 for seeds 0 to 3, 0.99 on average over ten; see docs/paper.md."""
     model = damped_oscillator()
-    scores = []
-    for seed in range(3):
-        ys = gg.simulate(jax.random.key(seed), model, steps=50).observations
-        solution = gg.b_graphgrad(jax.random.key(100 + seed), ys, model, gg.L1(3.0))
-        assert solution.outcome in (gg.Outcome.completed, gg.Outcome.still_rising)
-        scores.append(
-            float(support_scores(solution.coefficients, model.coefficients).f1)
-        )
-    assert np.mean(scores) > 0.9
+    ys = gg.simulate(jax.random.key(0), model, steps=50).observations
+    solution = gg.b_graphgrad(jax.random.key(100), ys, model, gg.L1(3.0))
+    assert solution.outcome in (gg.Outcome.completed, gg.Outcome.still_rising)
+    assert support_scores(solution.coefficients, model.coefficients).f1 == 1
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ from .model import StateSpaceModel as StateSpaceModel
 from .model import StudentT as StudentT
 from .model import UserDensity as UserDensity
 from .model import arrange as arrange
+from .model import bounds as bounds
+from .model import conserve as conserve
+from .model import equal as equal
 from .model import forbid as forbid
 from .model import known as known
 from .model import only_edges as only_edges
@@ -37,6 +40,7 @@ from .penalties import GroupByEdge as GroupByEdge
 from .penalties import Nuclear as Nuclear
 from .penalties import Unpenalised as Unpenalised
 from .selection import choose_degree as choose_degree
+from .selection import choose_model as choose_model
 from .selection import choose_weight as choose_weight
 from .selection import fit_path as fit_path
 from .selection import tune_on_twin as tune_on_twin

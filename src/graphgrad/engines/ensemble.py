@@ -65,9 +65,8 @@ class EnsembleSmoother(AbstractEngine):
         previous: Float[Array, "T_plus_1 Nx"] | None = None,  # noqa: ARG002
     ) -> Sweep:
         needs_gaussian(model, "ensemble")
-        initial, observation = model.initial_noise, model.observation
+        initial = model.initial_noise
         assert isinstance(initial, GaussianNoise)
-        assert isinstance(observation, LinearGaussian)
         ys = jnp.asarray(checked_series(ys, model))
         T, P = ys.shape[0], self.num_members
         start_key, loop_key = jax.random.split(key)
@@ -76,9 +75,11 @@ class EnsembleSmoother(AbstractEngine):
 
         def step(members: Array, inputs: tuple[Array, Array, Any]):
             (state_key, seen_key), y, moment = inputs
-            transition = model.at(moment).transition
+            now = model.at(moment)
+            transition, observation = now.transition, now.observation
             noise = transition.noise
             assert isinstance(noise, GaussianNoise)
+            assert isinstance(observation, LinearGaussian)
             seen, _ = Seen.at(observation, y, members[0])
             H, R = seen.matrix, seen.covariance
             moved = transition.mean(members)

@@ -3,12 +3,15 @@
 from .arrange import Arranged as Arranged
 from .arrange import arrange as arrange
 from .build import state_space_model as state_space_model
-from .constraints import Knowledge as Knowledge
+from .constraints import bounds as bounds
+from .constraints import conserve as conserve
+from .constraints import equal as equal
 from .constraints import forbid as forbid
-from .constraints import knowledge as knowledge
 from .constraints import known as known
 from .constraints import only_edges as only_edges
 from .constraints import sign as sign
+from .knowledge import Knowledge as Knowledge
+from .knowledge import knowledge as knowledge
 from .laws import AbstractIndependentNoise as AbstractIndependentNoise
 from .laws import Binomial as Binomial
 from .laws import MultiplicativeNoise as MultiplicativeNoise

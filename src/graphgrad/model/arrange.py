@@ -36,6 +36,7 @@ def arrange(
     dt: float = 1.0,
     max_step: float | None = None,
     inputs: Any = None,
+    uncertainty: Any = None,
     initial_means: Any = None,
 ) -> Arranged:
     """Lay out series one after another, each interval in as many steps as it needs.
@@ -53,6 +54,8 @@ def arrange(
         max_step: Longest step; longer intervals are divided. `dt` if not given.
         inputs: One `(T, Nu)` array, or one a series: row t acts from the observation
             before to observation t.
+        uncertainty: One `(T, Ny)` array, or one a series: how many times larger the
+            standard deviation of each reading is than the model's.
         initial_means: Mean of the first state of each series, `(series, Nx)`; the
             model's if not given.
 
@@ -74,6 +77,8 @@ def arrange(
     check_series("series", whole, n_columns=n_seen, least=1)  # all of it is not empty
     clocks = _each("times", times, panel, several)
     driven = _each("inputs", inputs, panel, several)
+    doubts = _each("uncertainty", uncertainty, panel, several)
+    _check_doubts(doubts, panel, model)
     starts = np.asarray(model.initial_mean)
     if initial_means is not None:
         starts = check_finite("initial_means", initial_means, "Give one row a series.")
@@ -87,6 +92,10 @@ def arrange(
         laid.append(part)
         places.append(begin + np.flatnonzero(part[4]))
         begin += len(part[0])
+    larger = None
+    if uncertainty is not None:
+        larger = np.ones((begin, n_seen))
+        larger[np.concatenate(places)] = np.concatenate(doubts)
     ys, pace, fresh, first, _, acting = (
         np.concatenate(parts) for parts in zip(*laid, strict=True)
     )
@@ -96,6 +105,7 @@ def arrange(
         jnp.asarray(fresh),
         jnp.asarray(first, dtype),
         None if inputs is None else jnp.asarray(acting, dtype),
+        None if larger is None else jnp.asarray(larger, dtype),
     )
     if not isinstance(model.transition.noise, AbstractScaleNoise):
         raise ValueError(
@@ -107,6 +117,23 @@ def arrange(
         lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
     )
     return Arranged(model, ys, tuple(places))
+
+
+def _check_doubts(
+    doubts: list, panel: list[np.ndarray], model: StateSpaceModel
+) -> None:
+    noise = model.observation.noise
+    for part, ys in zip(doubts, panel, strict=True):
+        if part is None:
+            continue
+        remedy = "Give 1 for a reading like the others."
+        check_shape("uncertainty", part.shape, ys.shape, remedy)
+        check_positive("uncertainty", float(part.min()), remedy)
+        if not isinstance(noise, AbstractScaleNoise):
+            raise ValueError(
+                "`uncertainty` must be left out for a law without a scale, got "
+                f"{type(noise).__name__}. Put it into the law."
+            )
 
 
 def _rows(ys: Any, n_seen: int) -> np.ndarray:

@@ -1,14 +1,11 @@
 """What the user knows of the equations, by names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from ..checks import check_choice
-from ..library import AbstractLibrary
-from ..library.degrees import default_states
 
 
 class Known(NamedTuple):
@@ -33,18 +30,28 @@ class OnlyEdges(NamedTuple):
     edges: tuple[tuple[str, str], ...]
 
 
-class Knowledge(NamedTuple):
-    """Constraints as arrays.
+class Bounds(NamedTuple):
+    """The range of a coefficient; made by `bounds`."""
 
-    Attributes:
-        values: Coefficients that are known, zeros elsewhere.
-        open: Which coefficients are to be found.
-        signs: 1 or -1 where the sign is known, else 0.
-    """
+    target: str
+    term: str
+    low: float
+    high: float
 
-    values: Float[np.ndarray, "Nx M"]
-    open: Bool[np.ndarray, "Nx M"]
-    signs: Float[np.ndarray, "Nx M"]
+
+class Conserve(NamedTuple):
+    """States whose sum the map leaves as it is; made by `conserve`."""
+
+    states: tuple[str, ...]
+
+
+class Equal(NamedTuple):
+    """Coefficients that are the same, by target and term; made by `equal`."""
+
+    places: tuple[tuple[str, str], ...]
+
+
+Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal
 
 
 def known(target: str, term: str, value: float) -> Known:
@@ -101,82 +108,59 @@ def only_edges(edges: Iterable[tuple[str, str]]) -> OnlyEdges:
     return OnlyEdges(tuple((source, target) for source, target in edges))
 
 
-def knowledge(
-    constraints: Iterable[Known | OnlyEdges | Sign],
-    library: AbstractLibrary,
-    states: Sequence[str] | None = None,
-    *,
-    n_inputs: int = 0,
-) -> Knowledge:
-    """All constraints together, checked for contradictions.
+def bounds(
+    target: str, term: str, low: float = -np.inf, high: float = np.inf
+) -> Bounds:
+    """This term's coefficient in the equation of `target` is in this range.
 
-    Args:
-        constraints: Made by `known`, `forbid`, `sign` and `only_edges`.
-        library: The terms.
-        states: Names of the states and then the inputs; x1, x2, ... and u1, u2, ... if
-            not given.
-        n_inputs: Number of the library's variables, the last ones, that are inputs.
+    The coefficient is that of the map x_t = C phi(x_{t-1}), whatever the form. A term
+    may be left out where zero is in its range.
 
     Examples:
-        >>> import graphgrad as gg
-        >>> told = knowledge([known("x2", "x1", 0.5)], gg.Polynomial(2, 1))
-        >>> told.values.tolist(), told.open.tolist()
-        ([[0.0, 0.0, 0.0], [0.0, 0.5, 0.0]], [[True, True, True], [True, False, True]])
+        >>> bounds("x1", "x1", 0.0, 1.0)
+        Bounds(target='x1', term='x1', low=0.0, high=1.0)
     """
-    n_states = library.n_states - n_inputs
-    if states is None:
-        inputs = (f"u{i + 1}" for i in range(n_inputs))
-        states = (*default_states(n_states), *inputs)
-    states = tuple(states)
-    targets, shape = states[:n_states], (n_states, library.n_terms)
-    values, told = np.zeros(shape), np.full(shape, np.nan)
-    allowed, signs = np.ones(shape, bool), np.zeros(shape)
-    for constraint in constraints:
-        if isinstance(constraint, OnlyEdges):
-            acts = np.eye(n_states, len(states), dtype=bool)  # [target, source]
-            for source, target in constraint.edges:
-                check_choice("only_edges", source, states)
-                check_choice("only_edges", target, targets)
-                acts[states.index(target), states.index(source)] = True
-            # A term may appear if all states in it may act.
-            allowed &= (~acts).astype(int) @ (library.incidence != 0) == 0
-            continue
-        check_choice("target", constraint.target, targets)
-        place = (
-            states.index(constraint.target),
-            library.index(constraint.term, states),
-        )
-        if isinstance(constraint, Sign):
-            way = 1.0 if constraint.sign == "+" else -1.0
-            if signs[place] == -way:
-                raise ValueError(
-                    "`constraints` must agree, got both signs for "
-                    f"{constraint.term!r} in the equation of {constraint.target!r}. "
-                    "Keep one of them, or forbid the term."
-                )
-            signs[place] = way
-            continue
-        if not np.isnan(told[place]) and told[place] != constraint.value:
-            raise ValueError(
-                "`constraints` must agree, got "
-                f"{told[place]:g} and {constraint.value:g} for {constraint.term!r} in "
-                f"the equation of {constraint.target!r}. Keep one of them."
-            )
-        told[place] = values[place] = constraint.value
-    against = np.argwhere(values * signs < 0)
-    if len(against):
-        i, j = against[0]
+    low, high = float(low), float(high)
+    if not low < high:
         raise ValueError(
-            "`constraints` must agree, got a known coefficient of "
-            f"{values[i, j]:g} and another sign for {library.names(states)[j]!r} in "
-            f"the equation of {states[i]!r}. Keep one of them."
+            f"`low` must be below `high`, got {low:g} and {high:g} for {term!r}. Use "
+            "`known` for a single value."
         )
-    against = np.argwhere((values != 0) & ~allowed)
-    if len(against):
-        i, j = against[0]
+    return Bounds(target, term, low, high)
+
+
+def conserve(*states: str) -> Conserve:
+    """The map leaves the sum of these states as it is.
+
+    What one of them loses the others gain: a term stands for a flow between two of
+    them, with one coefficient, and counts as one. Flows are changes, so that for these
+    states, as in rate form, staying as they are counts as zero. Noise may still change
+    the sum.
+
+    Examples:
+        >>> conserve("S", "I", "R")
+        Conserve(states=('S', 'I', 'R'))
+    """
+    if len(set(states)) < 2 or len(set(states)) < len(states):
         raise ValueError(
-            "`constraints` must agree, got a known coefficient for "
-            f"{library.names(states)[j]!r} in the equation of {states[i]!r}, which "
-            "`only_edges` rules out. Add the edge."
+            "`conserve` must be given two or more different states, got "
+            f"{states}. Name the states whose sum stays."
         )
-    return Knowledge(values, allowed & np.isnan(told), signs)
+    return Conserve(states)
+
+
+def equal(*places: tuple[str, str]) -> Equal:
+    """These coefficients, each given by target and term, are the same.
+
+    In rate form the rates are.
+
+    Examples:
+        >>> equal(("x1", "x2"), ("x2", "x1"))
+        Equal(places=(('x1', 'x2'), ('x2', 'x1')))
+    """
+    if len(set(places)) < 2 or len(set(places)) < len(places):
+        raise ValueError(
+            "`equal` must be given two or more different pairs of target and term, "
+            f"got {places}. Name the coefficients that are the same."
+        )
+    return Equal(tuple((target, term) for target, term in places))

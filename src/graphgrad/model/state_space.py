@@ -69,8 +69,13 @@ class StateSpaceModel(eqx.Module):
         transition = Transition(
             LibraryMean(mean.library, mean.coefficients, moment), noise.times(factor)
         )
+        observation = self.observation
+        if moment.uncertainty is not None:
+            assert isinstance(observation.noise, AbstractScaleNoise)
+            larger = observation.noise.times(moment.uncertainty)
+            observation = eqx.tree_at(lambda o: o.noise, observation, larger)
         return StateSpaceModel(
-            self.initial_mean, self.initial_noise, transition, self.observation
+            self.initial_mean, self.initial_noise, transition, observation
         )
 
     def moves(self, steps: int) -> Float[Array, ""]:
@@ -139,11 +144,19 @@ def simulate(
         x_next = transition.sample(key, x)
         return x_next, (x_next, transition.mean.defined(x))
 
+    def see(key: PRNGKeyArray, path: Float[Array, "T Nx"]) -> Float[Array, "T Ny"]:
+        if model.schedule is None or model.schedule.uncertainty is None:
+            return model.observation.sample(key, path)
+        keys = jax.random.split(key, steps)
+        return jax.vmap(lambda key, x, now: model.at(now).observation.sample(key, x))(
+            keys, path, model.schedule
+        )
+
     _, (path, defined) = jax.lax.scan(
         step, initial, (jax.random.split(move_key, steps), model.schedule)
     )
     return Simulation(
         states=jnp.concatenate([initial[None], path]),
-        observations=model.observation.sample(see_key, path),
+        observations=see(see_key, path),
         defined=jnp.all(defined),
     )

@@ -30,12 +30,15 @@ class Schedule(eqx.Module):
         fresh: Where a new series begins, with no memory of the one before.
         starts: Mean of its first state.
         inputs: Inputs that act during each step, as further variables of the library.
+        uncertainty: How many times larger the standard deviation of each entry of the
+            observation at the end of a step is than the model's.
     """
 
     pace: Float[Array, "*T"]
     fresh: Bool[Array, "*T"]
     starts: Float[Array, "*T Nx"]
     inputs: Float[Array, "*T Nu"] | None = None
+    uncertainty: Float[Array, "*T Ny"] | None = None
 
 
 class LibraryMean(AbstractMean):

@@ -5,7 +5,7 @@ twin of the paper works with it, too: give `tune_on_twin` the fit
 `lambda *a: adaptive(*a[:3], weight=a[3]).coefficients`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -31,13 +31,13 @@ class Choice(NamedTuple):
 
     Attributes:
         best: Number of the best.
-        values: Weights or degrees that were tried.
+        values: What was tried: weights, degrees, or names of models.
         scores: Their scores; lower is better.
         solution: The best fit, on the whole series.
     """
 
     best: int
-    values: tuple[float, ...]
+    values: tuple[Any, ...]
     scores: Float[np.ndarray, "tried"]
     solution: Solution
 
@@ -120,7 +120,7 @@ def choose_weight(
     inferring, _ = choose_engine(engine, model)
 
     def held_out(fit: Solution) -> Array:
-        fitted = build(model, _unknowns(fit), learn)
+        fitted = build(model, fit.coefficients, _unknowns(fit), learn)
         whole = inferring.sweep(key, fitted, jnp.asarray(ys)).log_likelihood
         return inferring.sweep(key, fitted, jnp.asarray(ys[:first])).log_likelihood - (
             whole
@@ -130,6 +130,30 @@ def choose_weight(
     best = int(np.nanargmin(scores))
     chosen = adaptive(key, ys, model, weight=weights[best], **options)
     return Choice(best, weights, scores, chosen)
+
+
+def choose_model(
+    key: PRNGKeyArray, ys: Any, models: Mapping[Any, StateSpaceModel], **options: Any
+) -> Choice:
+    """The model whose fit has the lowest extended BIC.
+
+    For instance with several laws of the noise, or degrees of freedom of one of them:
+    `{df: state_space_model(library, state_noise=StudentT(0.1, df)) for df in (2, 4)}`.
+
+    Args:
+        key: Random key.
+        ys: Observations.
+        models: What to try, by names or numbers.
+        **options: Of `adaptive`.
+    """
+    if not models:
+        raise ValueError(
+            "`models` must hold at least one model, got none. Give them by name."
+        )
+    fits = [adaptive(key, ys, model, **options) for model in models.values()]
+    scores = np.asarray([float(fit.criterion) for fit in fits])
+    best = int(np.argmin(scores))
+    return Choice(best, tuple(models), scores, fits[best])
 
 
 def choose_degree(
@@ -150,11 +174,8 @@ def choose_degree(
         degrees: Degrees to try.
         **options: Of `adaptive`.
     """
-    degrees = tuple(degrees)
-    fits = [adaptive(key, ys, model_of(degree), **options) for degree in degrees]
-    scores = np.asarray([float(fit.criterion) for fit in fits])
-    best = int(np.argmin(scores))
-    return Choice(best, tuple(map(float, degrees)), scores, fits[best])
+    models = {float(degree): model_of(degree) for degree in degrees}
+    return choose_model(key, ys, models, **options)
 
 
 def _unknowns(fit: Solution) -> Unknowns:

@@ -20,21 +20,26 @@ from ..engines import AbstractEngine, choose_engine
 from ..model import (
     AbstractScaleNoise,
     GaussianNoise,
+    LinearGaussian,
     StateSpaceModel,
     checked_series,
 )
-from ..model.constraints import Known, OnlyEdges, Sign, knowledge
+from ..model.constraints import Constraint
+from ..model.knowledge import knowledge
 from ..solution import Solution
-from .anneal import Annealing, Plan
+from .anneal import Annealing
 from .finish import finish
+from .plan import Plan
 from .refine import Refinement
 from .stages import (
+    FEW,
     anneal_starts,
     begin_again,
     begin_climbs,
     begin_fit,
     better_starts,
     crossed_starts,
+    random_starts,
     refine_starts,
     with_known_noise,
 )
@@ -102,7 +107,7 @@ def adaptive(
     engine: str | AbstractEngine = "auto",
     learn: tuple[str, ...] = (),
     form: str = "map",
-    constraints: Iterable[Known | OnlyEdges | Sign] = (),
+    constraints: Iterable[Constraint] = (),
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
@@ -120,8 +125,8 @@ def adaptive(
             then where to start.
         form: `"map"` looks for a sparse C, as the paper does; `"rate"` for a sparse
             C - I, as people who think of dx/dt do.
-        constraints: What is known of the equations, by `known`, `forbid`, `sign` and
-            `only_edges`.
+        constraints: What is known of the equations, by `known`, `forbid`, `sign`,
+            `only_edges`, `bounds`, `conserve` and `equal`.
         weight: Makes terms dearer (above 1) or cheaper than the criterion does.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
@@ -151,9 +156,12 @@ def adaptive(
     learn = tuple(learn)
     options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(constraints, model.library, n_inputs=n_inputs)
+    told = knowledge(constraints, model.library, n_inputs=n_inputs, form=form)
     weight = jnp.asarray(weight, ys.dtype)
-    plan, annealing = begin_fit(ys, model, weight, told, form, learn)
+    plan, beginning = begin_fit(ys, model, weight, told, learn)
+    hidden = not isinstance(model.observation, LinearGaussian) or (
+        model.observation.matrix is not None
+    )
     # One call for each stage, unless somebody watches.
     slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
 
@@ -189,11 +197,18 @@ def adaptive(
         ready = begin_climbs(starts.unknowns, starts.path, plan)
         return climb(ready, plan, free, settings.climb)
 
-    refinement = search(jax.random.fold_in(key, 0), annealing)
+    refinement = search(jax.random.fold_in(key, 0), beginning)
     for number in range(1, settings.rounds):
-        annealing = begin_again(annealing, refinement, plan)
+        annealing = begin_again(beginning, refinement, plan)
         again = search(jax.random.fold_in(key, number), annealing)
         refinement = better_starts(again, refinement)
+    if hidden and np.sum(told.open) <= FEW:
+        for number in range(settings.rounds):
+            random_key = jax.random.fold_in(key, settings.rounds + number)
+            again = random_starts(random_key, beginning, plan)
+            refinement = better_starts(
+                climb(again, plan, free, settings.climb), refinement
+            )
     if "state_noise" not in learn:
         plan = plan._replace(free=jnp.array(False))
         refinement = with_known_noise(refinement, plan)
@@ -227,11 +242,11 @@ def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
 
 def _progress(stage: str, sweeps: Any, most: int, starts: Any) -> AdaptiveProgress:
     best = int(np.argmax(np.asarray(starts.log_likelihood)))
-    C = np.asarray(starts.unknowns.coefficients)[best]
+    parameters = np.asarray(starts.unknowns.parameters)[best]
     return AdaptiveProgress(
         stage=stage,
         sweeps=int(np.max(sweeps)),
         most=most,
         log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
-        n_nonzero=int(np.count_nonzero(C)),
+        n_nonzero=int(np.count_nonzero(parameters)),
     )

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..engines.sweep import AbstractEngine, Sweep, drawn_variances
-from ..library.degrees import default_states
 from ..model import StateSpaceModel
 from .lasso import lasso
+from .plan import Plan
 from .statistics import (
+    Completed,
     Statistics,
     active_size,
     averaged,
@@ -31,7 +31,6 @@ from .statistics import (
 from .steps import all_finite
 from .unknowns import (
     Unknowns,
-    build,
     given,
     learn_initial,
     observation_squares,
@@ -50,8 +49,8 @@ class Annealing(NamedTuple):
 
     Attributes:
         unknowns: Coefficients and noises.
-        candidates: Departures from `base` along the path of penalties.
-        statistics: Running means, about `unknowns.coefficients`.
+        candidates: Parameters along the path of penalties.
+        statistics: Running means, about the coefficients.
         active: Columns of the terms in play.
         path: Path of the last sweep.
         log_likelihood: Of the last sweep.
@@ -60,49 +59,13 @@ class Annealing(NamedTuple):
     """
 
     unknowns: Unknowns
-    candidates: Float[Array, "L Nx M"]
+    candidates: Float[Array, "L R K"]
     statistics: Statistics
     active: Int[Array, "Nx A"]
     path: Float[Array, "T_plus_1 Nx"]
     log_likelihood: Float[Array, ""]
     step: Int[Array, ""]
     still: Int[Array, ""]
-
-
-class Plan(NamedTuple):
-    """What stays the same during a fit.
-
-    Attributes:
-        ys: The data.
-        model: What is known.
-        base: Where coefficients that are not looked for stay: zero, the identity for
-            rates, or what is known.
-        zero: Coefficients that count as zero: none, or the identity for rates.
-        open: Which coefficients are looked for.
-        signs: 1 or -1 where their sign is known, else 0.
-        floor: Lowest variances that the state noise may have.
-        weight: How much dearer than by the criterion a term is.
-        path: The data as a path x_0..x_T.
-        unsure: Where that path is a guess across a long gap.
-        free: Whether the state noise is free, above the floor; else it is known.
-    """
-
-    ys: Float[Array, "T Ny"]
-    model: StateSpaceModel
-    base: Float[Array, "Nx M"]
-    zero: Float[Array, "Nx M"]
-    open: Bool[Array, "Nx M"]
-    signs: Float[Array, "Nx M"]
-    floor: Float[Array, "Nx"]
-    weight: Float[Array, ""]
-    path: Float[Array, "T_plus_1 Nx"]
-    unsure: Bool[Array, "T_plus_1"]
-    free: Bool[Array, ""]
-
-    @property
-    def moves(self) -> Float[Array, ""]:
-        """Number of steps that tell of the equations."""
-        return self.model.moves(len(self.ys))
 
 
 def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
@@ -116,34 +79,32 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     model, Nx = plan.model, plan.model.n_states
     data = complete(_as_sweep(plan), model.with_coefficients(plan.base))
     M = data.terms.shape[1]
-    size, rows = active_size(M), jnp.maximum(jnp.sum(data.weights > 0, axis=0), 1)
+    rows = jnp.maximum(jnp.sum(data.weights > 0, axis=0), 1)
     own = model.library.incidence[:Nx]
     own = jnp.asarray((own != 0) & ((own != 0).sum(axis=0) == 1))  # of one state each
-    keep = own & plan.open if size < M else jnp.zeros((Nx, M), bool)
-    active = screen(data, keep, plan.open, size)
+    active = _active(data, own, plan, active_size(M))
     sums = statistics(data, active)
     steps = jnp.mean(jnp.diff(plan.path[1:], axis=0) ** 2, axis=0)
-    scale = sums.scale(steps)
-    height = jnp.where(gather(plan.open, active), 0.1 * scale, jnp.inf)
-    signs = gather(plan.signs, active)
+    columns = active if plan.ties is None else plan.every()
+    hidden = hidden_states(model)
+    # A path that is not seen tells nothing.
+    pooled, unit = _pooled(sums, jnp.where(hidden, jnp.inf, steps), plan)
+    scale = pooled.scale(unit)
+    height = jnp.where(gather(plan.open, columns), 0.1 * scale, jnp.inf)
+    box = gather(plan.low, columns), gather(plan.high, columns)
     start = jnp.zeros_like(scale)
-    found = lasso(sums.gram, sums.cross, height, start, scale, signs=signs)
-    away = found.coefficients
+    found = lasso(pooled.gram, pooled.cross, height, start, scale, box=box)
+    parameters = scatter(found.coefficients, columns, plan.open.shape[1])
+    away = gather(plan.spread(parameters), active)
     noise = jnp.maximum(sums.squares(away) / rows, plan.floor)
-    departure = scatter(away, active, M)
     # What is not seen stays as it is, but for its noise: the equations that contain it
     # tell where it must have been.
-    hidden = hidden_states(model)
-    still = jnp.where(plan.open, identity(model) - plan.base, 0)
-    departure = jnp.where(hidden[:, None], still, departure)
+    parameters = jnp.where(plan.of_rows(hidden), plan.still, parameters)
     noise = jnp.where(hidden, share * given(model).initial_noise, noise)
-    away = gather(departure, active)
     return Annealing(
-        unknowns=given(model)._replace(
-            coefficients=plan.base + departure, state_noise=noise
-        ),
-        candidates=jnp.broadcast_to(departure, (len(PENALTIES), Nx, M)),
-        statistics=sums.about(away),
+        unknowns=given(model)._replace(parameters=parameters, state_noise=noise),
+        candidates=jnp.broadcast_to(parameters, (len(PENALTIES), *plan.open.shape)),
+        statistics=sums.about(gather(plan.spread(parameters), active)),
         active=active,
         path=plan.path,
         log_likelihood=jnp.asarray(-jnp.inf, plan.ys.dtype),
@@ -152,14 +113,27 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     )
 
 
-def identity(model: StateSpaceModel) -> Float[np.ndarray, "Nx M"]:
-    """C of the map that leaves states as they are, as far as the library has them."""
-    names = model.library.names()
-    identity = np.zeros((model.n_states, model.library.n_terms))
-    for i, name in enumerate(default_states(model.n_states)):
-        if name in names:
-            identity[i, names.index(name)] = 1
-    return identity
+def _active(
+    data: Completed, keep: Bool[Array, "R K"], plan: Plan, size: int
+) -> Int[Array, "Nx A"]:
+    """Columns of the terms in play: all of them where coefficients are tied."""
+    Nx, M = plan.base.shape
+    if plan.ties is not None or size == M:
+        return jnp.broadcast_to(jnp.arange(M), (Nx, M))
+    return screen(data, keep & plan.open, plan.open, size)
+
+
+def _pooled(
+    sums: Statistics, noise: Float[Array, "Nx"], plan: Plan
+) -> tuple[Statistics, Float[Array, "R"]]:
+    """Sums in the parameters and the noise they go with; one row where tied."""
+    if plan.ties is None:
+        return sums, noise
+    ties = plan.ties.reshape(*plan.base.shape, -1)
+    gram = jnp.einsum("nap,nab,nbq->pq", ties, sums.gram / noise[:, None, None], ties)
+    cross = plan.collect(sums.cross / noise[:, None])
+    square = jnp.sum(sums.square / noise)
+    return Statistics(gram[None], cross, square[None]), jnp.ones(1, gram.dtype)
 
 
 def hidden_states(model: StateSpaceModel) -> Bool[Array, "Nx"]:
@@ -228,9 +202,9 @@ def _step(
     ramp: int,
 ) -> Annealing:
     unknowns, T = state.unknowns, plan.moves
-    C, noise = unknowns.coefficients, unknowns.state_noise
-    M = C.shape[1]
-    model = build(plan.model, unknowns, (*learn, "state_noise"))
+    parameters, noise = unknowns.parameters, unknowns.state_noise
+    K, dtype = parameters.shape[1], parameters.dtype
+    model = plan.build(unknowns, (*learn, "state_noise"))
     path = state.path
     if not engine.stochastic:
         # Across a long gap the map is expanded about where the filter is: an old path
@@ -239,44 +213,54 @@ def _step(
     sweep = engine.sweep(jax.random.fold_in(key, state.step), model, plan.ys, path)
     data = complete(sweep, model)
     # Not those that only the lowest penalties let in: there is room for others.
-    keep = jnp.any(state.candidates[2:] != 0, axis=0) | (plan.base != C)
-    active = screen(data, keep, plan.open, state.active.shape[1])
+    keep = jnp.any(state.candidates[2:] != 0, axis=0) | (parameters != 0)
+    active = _active(data, keep, plan, state.active.shape[1])
     # Stochastic approximation: all of the newest for an exact engine, a running mean
     # for a noisy one, whose memory grows once the penalties are up.
-    gain = jnp.ones((), C.dtype)
+    gain = jnp.ones((), dtype)
     if engine.stochastic:
         late = jnp.maximum(state.step - 2 * steps // 3, 0)
         gain = jnp.where(state.step == 0, 1.0, 0.3 / (1.0 + late) ** 0.7)
     sums = averaged(
         state.statistics, state.active, statistics(data, active), active, gain
     )
-    scale = sums.scale(noise)
-    here = gather(C - plan.base, active)
-    start = gather(state.candidates, active)
+    columns = active if plan.ties is None else plan.every()
+    pooled, unit = _pooled(sums, noise, plan)
+    scale = pooled.scale(unit)
+    here = gather(parameters, columns)
+    start = gather(state.candidates, columns)
     rise = jnp.minimum(1.0, (state.step + 1) / ramp)
-    z = jnp.abs(start) * scale / noise[:, None]
-    height = rise * jnp.asarray(PENALTIES, C.dtype)[:, None, None]
-    height = jnp.where(gather(plan.open, active), height, jnp.inf)
-    moved = jnp.einsum("nab,nb->na", sums.gram, here)
+    z = jnp.abs(start) * scale / unit[:, None]
+    height = rise * jnp.asarray(PENALTIES, dtype)[:, None, None]
+    height = jnp.where(gather(plan.open, columns), height, jnp.inf)
+    moved = jnp.einsum("nab,nb->na", pooled.gram, here)
     found = lasso(
-        sums.gram,
-        sums.cross + moved,
+        pooled.gram,
+        pooled.cross + moved,
         height * scale / (1 + z / 2),  # reweighted: large ones are hardly shrunk
         start,
         scale,
-        signs=gather(plan.signs, active),
+        box=(gather(plan.low, columns), gather(plan.high, columns)),
         tolerance=0.01,
         max_rounds=3,
     ).coefficients
-    squares = sums.squares(found - here)
+
+    def step_by(found: Array) -> Array:
+        """The step of the active coefficients."""
+        return found - here if plan.ties is None else plan.spread(found - here)
+
+    squares = sums.squares(step_by(found))
     count = jnp.sum(found != 0, axis=-1)
-    price = jnp.log(T) + plan.weight * jnp.log(M)
-    cost = T * jnp.log(jnp.maximum(squares / T, plan.floor)) + count * price
-    best = jnp.argmin(cost, axis=0)
+    price = jnp.log(T) + plan.weight * jnp.log(plan.base.shape[1])
+    misfit = T * jnp.log(jnp.maximum(squares / T, plan.floor))
+    if plan.ties is not None:  # one choice for all equations
+        misfit = jnp.sum(misfit, axis=-1, keepdims=True)
+    best = jnp.argmin(misfit + count * price, axis=0)
     chosen = jnp.take_along_axis(found, best[None, :, None], axis=0)[0]
-    variance = jnp.maximum(sums.squares(chosen - here) / T, plan.floor)
+    step = step_by(chosen)
+    variance = jnp.maximum(sums.squares(step) / T, plan.floor)
     next_unknowns = unknowns._replace(
-        coefficients=plan.base + scatter(chosen, active, M), state_noise=variance
+        parameters=scatter(chosen, columns, K), state_noise=variance
     )
     if "observation_noise" in learn:
         r = observation_squares(sweep, model, plan.ys) / observed_steps(plan.ys)
@@ -285,8 +269,8 @@ def _step(
         next_unknowns = learn_initial(sweep, next_unknowns)
     next_state = Annealing(
         unknowns=next_unknowns,
-        candidates=scatter(found, active, M),
-        statistics=sums.about(chosen - here),
+        candidates=scatter(found, columns, K),
+        statistics=sums.about(step),
         active=active,
         path=sweep.path,
         log_likelihood=sweep.log_likelihood,
@@ -300,7 +284,7 @@ def _step(
         path=plan.path,
         step=state.step + 1,
     )
-    change = jnp.max(jnp.abs(chosen - here) * scale / noise[:, None])
+    change = jnp.max(jnp.abs(chosen - here) * scale / unit[:, None])
     same = jnp.all((chosen != 0) == (here != 0))
     # A tenth of a standard error.
     quiet = finite & same & (change < 0.1) & (state.step >= ramp)

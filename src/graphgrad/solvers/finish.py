@@ -10,10 +10,9 @@ from ..engines.gaussian import along
 from ..solution import Outcome, Solution
 from .outcome import against_persistence
 from .outlook import look
-from .refine import Candidate, term_price
+from .refine import one_sign, term_price
 from .statistics import gather, scatter
 from .subset import best_subset, inverse_on, price_path
-from .unknowns import Unknowns, build
 from .variances import restricted
 
 MOST_LOOSE = 0.25
@@ -26,27 +25,30 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     starts = jax.tree.map(lambda *a: jnp.concatenate(a), starts, crossing)
     winner = jnp.argmin(starts.best.criterion)
     best, done = jax.tree.map(lambda leaf: leaf[winner], (starts.best, starts.done))
-    C, price = best.unknowns.coefficients, term_price(plan)
-    unknowns: Unknowns = best.unknowns
+    price, unknowns = term_price(plan), best.unknowns
     if "state_noise" in learn:
         unknowns = unknowns._replace(
             state_noise=restricted(unknowns, best.path, plan, learn)
         )
-    model = build(plan.model, unknowns, learn)
+    model = plan.build(unknowns, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
     outlook = look(end_key, model, best.support, best.path, plan, engine, noise=False)
     matrix = outlook.information.coefficients
-    here = gather(C - plan.base, outlook.active).ravel()
+    active, K = outlook.active, plan.open.shape[1]
+    here, low, high = (
+        gather(each, active).ravel()
+        for each in (unknowns.parameters, plan.low, plan.high)
+    )
     quadratic = matrix, outlook.gradient + matrix @ here
-    shape, M = outlook.active.shape, C.shape[1]
-    prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), C.dtype)
-
-    signs = gather(plan.signs, outlook.active).ravel()
+    prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), matrix.dtype)
+    signs = one_sign(low, high)
     path = price_path(*quadratic, prices, signs=signs).coefficients
-    path = path.reshape(-1, *shape)
-    path = plan.base + scatter(path, outlook.active, M)
+    path = jnp.clip(path, low, high).reshape(-1, *active.shape)
+    path = plan.coefficients(scatter(path, active, K))
     inverse = inverse_on(matrix, outlook.support)
-    errors = jnp.sqrt(jnp.diag(inverse)).reshape(shape)
+    errors = jnp.sqrt(jnp.diag(plan.outward(inverse)))
+    if plan.ties is None:
+        errors = scatter(errors.reshape(active.shape), active, K)
     stay = best_subset(
         *quadratic, outlook.support, inverse, price, max_changes=0, signs=signs
     )
@@ -57,9 +59,9 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     # Steps of a noisy engine never promise nothing.
     climbed = engine.stochastic | (best.decrement < 0.1)
     return Solution(
-        coefficients=C,
+        coefficients=plan.coefficients(unknowns.parameters),
         base=plan.zero,
-        standard_errors=scatter(errors, outlook.active, M),
+        standard_errors=errors.reshape(plan.base.shape),
         state_noise=unknowns.state_noise,
         observation_noise=unknowns.observation_noise,
         initial_mean=unknowns.initial_mean,
@@ -75,7 +77,12 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         start_criteria=starts.best.criterion,
         sweeps=starts.sweeps,
         code=_judge(
-            best, done & climbed, stay.margin, error, _looseness(here, inverse)
+            best.criterion,
+            done & climbed,
+            stay.margin,
+            error,
+            _looseness(here, inverse),
+            jnp.any(plan.coefficients(unknowns.parameters)),
         ),
         engine=reason,
     )
@@ -103,7 +110,12 @@ def _looseness(coefficients: Array, covariance: Array) -> Array:
 
 
 def _judge(
-    best: Candidate, done: Array, margin: Array, error: Array, loose: Array
+    criterion: Array,
+    done: Array,
+    margin: Array,
+    error: Array,
+    loose: Array,
+    something: Array,
 ) -> Array:
     code = jnp.asarray(Outcome.converged.value)
     # Later lines outrank earlier ones.
@@ -112,8 +124,8 @@ def _judge(
         (~done, Outcome.out_of_sweeps),
         (loose > MOST_LOOSE, Outcome.not_determined),
         (~(error < 1), Outcome.worse_than_persistence),
-        (~jnp.any(best.unknowns.coefficients), Outcome.nothing_left),
-        (~jnp.isfinite(best.criterion), Outcome.degenerate_likelihood),
+        (~something, Outcome.nothing_left),
+        (~jnp.isfinite(criterion), Outcome.degenerate_likelihood),
     ):
         code = jnp.where(condition, outcome.value, code)
     return code

@@ -29,7 +29,7 @@ def lasso(
     start: Float[Array, "*L Nx A"],
     scale: Float[Array, "Nx A"],
     *,
-    signs: Float[Array, "Nx A"] | None = None,
+    box: tuple[Float[Array, "Nx A"], Float[Array, "Nx A"]] | None = None,
     tolerance: float = 1e-3,
     max_rounds: int = 100,
 ) -> Lasso:
@@ -41,7 +41,7 @@ def lasso(
         thresholds: t.
         start: Where to start, usually the solution of a neighbouring problem.
         scale: Unit of the thresholds, for the stop.
-        signs: 1 or -1 where a coefficient may only be positive or negative, else 0.
+        box: Lowest and highest values of the coefficients; zero is between them.
         tolerance: Largest relative breach of the optimality conditions to stop at.
         max_rounds: Most rounds over all coordinates.
 
@@ -56,20 +56,20 @@ def lasso(
     diagonal = jnp.where(diagonal > 0, diagonal, 1)
 
     def violation(c: Array, slope: Array) -> Array:
-        moving = jnp.abs(slope - thresholds * jnp.sign(c))
-        outward = jnp.abs(slope)
-        if signs is not None:
-            outward = jnp.where(signs * slope < 0, 0, outward)
-        resting = jnp.maximum(outward - thresholds, 0)
-        return jnp.max(jnp.where(c != 0, moving, resting) / scale)
+        toward = jnp.sign(slope) * jnp.maximum(jnp.abs(slope) - thresholds, 0)
+        push = jnp.where(c != 0, slope - thresholds * jnp.sign(c), toward)
+        if box is not None:  # an end holds what is pushed outward
+            held = ((c <= box[0]) & (push < 0)) | ((c >= box[1]) & (push > 0))
+            push = jnp.where(held, 0, push)
+        return jnp.max(jnp.abs(push) / scale)
 
     def coordinate(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         c, slope = carry
         pull = slope[..., j] + diagonal[:, j] * c[..., j]
         shrunk = jnp.maximum(jnp.abs(pull) - thresholds[..., j], 0)
         new = jnp.sign(pull) * shrunk / diagonal[:, j]
-        if signs is not None:
-            new = jnp.where(signs[:, j] * new < 0, 0, new)
+        if box is not None:
+            new = jnp.clip(new, box[0][:, j], box[1][:, j])
         slope = slope - (new - c[..., j])[..., None] * gram[:, j]
         return c.at[..., j].set(new), slope
 

@@ -11,10 +11,13 @@ from ..engines.information import Information, information
 from ..engines.linalg import inverse_root
 from ..engines.sweep import AbstractEngine, Sweep
 from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
-from .anneal import Plan
+from .plan import Plan
 from .statistics import Completed, complete, gather, scheduled_terms, screen, stand_ins
 from .unknowns import given, observation_squares
 from .variances import noise_gradient
+
+MOST_COEFFICIENTS = 640
+"""Coefficients whose joint information is taken; of more, those that matter most."""
 
 
 class Outlook(NamedTuple):
@@ -23,16 +26,16 @@ class Outlook(NamedTuple):
     Attributes:
         sweep: The sweep.
         data: Its completed data.
-        active: Columns of the active terms.
+        active: Columns of the active parameters.
         support: Which of these are in the model.
-        gradient: Of the log-likelihood.
+        gradient: Of the log-likelihood, in the active parameters.
         slope: The same for the logarithms of the variances.
-        information: Of the data on coefficients and noises.
+        information: Of the data on active parameters and noises.
     """
 
     sweep: Sweep
     data: Completed
-    active: Int[Array, "Nx A"]
+    active: Int[Array, "R A"]
     support: Bool[Array, "n"]
     gradient: Float[Array, "n"]
     slope: Float[Array, "m"]
@@ -42,7 +45,7 @@ class Outlook(NamedTuple):
 def look(
     key: PRNGKeyArray,
     model: StateSpaceModel,
-    support: Bool[Array, "Nx M"],
+    support: Bool[Array, "R K"],
     start: Float[Array, "T_plus_1 Nx"],
     plan: Plan,
     engine: AbstractEngine,
@@ -61,27 +64,30 @@ def look(
         terms, rest = (a[:, 0] for a in scheduled_terms(model, path[:-1, None]))
         missed = path[1:] - rest - terms @ model.coefficients.T
         missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
-    others = stand_ins(terms, missed, model.coefficients - plan.base)
-    active = screen(data, support, plan.open, min(M, max(16, 640 // Nx)), others)
+    if plan.ties is None:
+        others = stand_ins(terms, missed, model.coefficients - plan.base)
+        size = min(M, max(16, MOST_COEFFICIENTS // Nx))
+        active = columns = screen(data, support, plan.open, size, others)
+    else:
+        active = jnp.broadcast_to(jnp.arange(M), (Nx, M))
+        columns = plan.every()
     known = information(model, plan.ys, path, active, noise=noise)
+    matrix = plan.metric(known.coefficients)
     # Of what is not looked for, nothing is learnt.
-    sought = gather(plan.open, active).ravel()
-    known = known._replace(
-        coefficients=jnp.where(sought[:, None] & sought, known.coefficients, 0)
-    )
+    sought = gather(plan.open, columns).ravel()
+    known = known._replace(coefficients=jnp.where(sought[:, None] & sought, matrix, 0))
     if engine.differentiable:
         score, slope = _scores(model, start, plan, engine, known.coefficients)
-        gradient = gather(score, active).ravel()
     else:
-        gradient = _gradient(data, model, active, known.coefficients).ravel()
+        score = _gradient(data, model, known.coefficients)
         observed = observation_squares(sweep, model, plan.ys)
         slope = noise_gradient(data, given(model), observed, plan)
     return Outlook(
         sweep=sweep,
         data=data,
-        active=active,
-        support=gather(support, active).ravel(),
-        gradient=jnp.where(sought, gradient, 0),
+        active=columns,
+        support=gather(support, columns).ravel(),
+        gradient=jnp.where(sought, gather(plan.collect(score), columns).ravel(), 0),
         slope=slope,
         information=known,
     )
@@ -114,22 +120,18 @@ def _scores(
 
 
 def _gradient(
-    data: Completed,
-    model: StateSpaceModel,
-    active: Int[Array, "Nx A"],
-    first: Float[Array, "n n"],
-) -> Float[Array, "Nx A"]:
-    """Gradient of the log-likelihood in the active coefficients: Fisher's identity.
+    data: Completed, model: StateSpaceModel, first: Float[Array, "n n"]
+) -> Float[Array, "Nx M"]:
+    """Gradient of the log-likelihood in the coefficients: Fisher's identity.
 
     Args:
         data: The completed data.
         model: The model.
-        active: Columns of the active terms.
         first: What must be done before another matrix is factored.
     """
     noise, pull = model.transition.noise, data.pulls()
     assert isinstance(noise, AbstractScaleNoise)
     if not isinstance(noise, GaussianNoise) or noise.diagonal:
-        return gather(pull / noise.variances[:, None], active)
+        return pull / noise.variances[:, None]
     whiten = inverse_root(noise.covariance + 0 * first[0, 0])
-    return gather(whiten.T @ (whiten @ pull), active)
+    return whiten.T @ (whiten @ pull)

@@ -15,12 +15,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..engines.sweep import AbstractEngine
-from .anneal import Plan
 from .outlook import look
+from .plan import Plan
 from .statistics import Completed, gather, scatter
 from .steps import all_finite
 from .subset import best_subset, inverse_on, price_path
-from .unknowns import Unknowns, build, learn_initial
+from .unknowns import Unknowns, learn_initial
 from .variances import NOISE_PRIOR, free_variances, noise_prior
 
 TOLERANCE = 0.01
@@ -38,20 +38,20 @@ class Candidate(NamedTuple):
 
     Attributes:
         unknowns: Coefficients and noises at the top.
-        support: The terms.
+        support: The parameters that are not zero: the terms, if none are tied.
         path: Path of the last sweep.
         log_likelihood: At the top.
         criterion: Extended BIC, lower is better.
-        costs: The same for each equation, as if the completed data were data.
+        costs: The same for each row of parameters, as if the completed data were data.
         decrement: Rise in log-likelihood that another step promises.
     """
 
     unknowns: Unknowns
-    support: Bool[Array, "Nx M"]
+    support: Bool[Array, "R K"]
     path: Float[Array, "T_plus_1 Nx"]
     log_likelihood: Float[Array, ""]
     criterion: Float[Array, ""]
-    costs: Float[Array, "Nx"]
+    costs: Float[Array, "R"]
     decrement: Float[Array, ""]
 
 
@@ -60,7 +60,7 @@ class Refinement(NamedTuple):
 
     Attributes:
         at: The candidate being climbed, at the last point that was accepted.
-        move: The step to take from there: coefficients and logarithms of variances.
+        move: The step to take from there: parameters and logarithms of variances.
         size: Share of the step to take.
         damping: Levenberg and Marquardt's, of the step.
         climb: Number of sweeps on this support.
@@ -73,7 +73,7 @@ class Refinement(NamedTuple):
     """
 
     at: Candidate
-    move: tuple[Float[Array, "Nx M"], Float[Array, "m"]]
+    move: tuple[Float[Array, "R K"], Float[Array, "m"]]
     size: Float[Array, ""]
     damping: Float[Array, ""]
     climb: Int[Array, ""]
@@ -109,11 +109,11 @@ def begin_refinement(
     low = jnp.asarray(-jnp.inf, path.dtype)
     at = Candidate(
         unknowns=unknowns,
-        support=unknowns.coefficients != plan.base,
+        support=unknowns.parameters != 0,
         path=path,
         log_likelihood=low,
         criterion=-low,
-        costs=jnp.full_like(unknowns.state_noise, jnp.inf),
+        costs=jnp.full(len(plan.open), jnp.inf, path.dtype),
         decrement=-low,
     )
     zero = jnp.zeros((), int)
@@ -174,15 +174,14 @@ def _step(
     climb: Int[Array, ""] | int,
 ) -> Refinement:
     at, price = state.at, term_price(plan)
-    M = plan.base.shape[1]
+    K = plan.open.shape[1]
     unknowns = _moved(at.unknowns, state.move, state.size, learn, plan.floor)
+    inside = jnp.clip(unknowns.parameters, plan.low, plan.high)
     # A term that would have the wrong sign is none.
-    wrong = plan.signs * (unknowns.coefficients - plan.base) < 0
-    unknowns = unknowns._replace(
-        coefficients=jnp.where(wrong, plan.base, unknowns.coefficients)
-    )
+    wrong = (inside == 0) & (unknowns.parameters != 0)
+    unknowns = unknowns._replace(parameters=inside)
     terms = at.support & ~wrong
-    model = build(plan.model, unknowns, learn)
+    model = plan.build(unknowns, learn)
     # One key for all sweeps on a support and all supports: common random numbers.
     # Fresh ones within a climb, over which a noisy engine is averaged.
     learns_noise = "state_noise" in learn or "observation_noise" in learn
@@ -213,7 +212,13 @@ def _step(
         # overshoot.
         diagonal = 1 + 100 * damping * jnp.diag(known.noise)
         matrix = matrix.at[n:, n:].set(known.noise + jnp.diag(diagonal))
-    free = jnp.concatenate([support, free_variances(unknowns, learn, plan)])
+    here = gather(inside, active).ravel()
+    low, high = (gather(end, active).ravel() for end in (plan.low, plan.high))
+    # An end other than zero holds what is pushed outward.
+    held = ((here <= low) & (gradient < 0)) | ((here >= high) & (gradient > 0))
+    free = jnp.concatenate(
+        [support & ~(held & (here != 0)), free_variances(unknowns, learn, plan)]
+    )
     inverse = inverse_on(matrix, free)
     rise = inverse[:n, :n] @ gradient
     noise_move = jnp.clip(inverse[n:, n:] @ slope, -1, 1)
@@ -255,10 +260,9 @@ def _step(
     better = (top | stuck) & (ended.criterion < state.best.criterion - 1e-3)
     best = where_each(better, ended, state.best)
     fresh = top & (better | state.back)
-    here = gather(unknowns.coefficients - plan.base, active).ravel()
     limit = jnp.where(fresh, state.limit, 0)
     quadratic = metric, gradient + metric @ here
-    signs = gather(plan.signs, active).ravel()
+    signs = one_sign(low, high)
     found = best_subset(*quadratic, support, inverse[:n, :n], price, limit, signs)
     # From nothing, too: a support with too many terms can be hard to leave.
     limit = jnp.where(limit < MOST_CHANGES, 0, limit)
@@ -266,17 +270,15 @@ def _step(
     other = price_path(*quadratic, prices, limit, signs)
     other = jax.tree.map(lambda leaf: leaf[-1], other)
     found = where_each((limit > 0) & (other.cost < found.cost - 1e-3), other, found)
-    next_support = scatter(found.support.reshape(active.shape), active, M)
+    next_support = scatter(found.support.reshape(active.shape), active, K)
+    amounts = scatter(found.coefficients.reshape(active.shape), active, K)
     proposed = Candidate(
-        unknowns=unknowns._replace(
-            coefficients=plan.base
-            + scatter(found.coefficients.reshape(active.shape), active, M)
-        ),
+        unknowns=unknowns._replace(parameters=jnp.clip(amounts, plan.low, plan.high)),
         support=next_support,
         path=sweep.path,
         log_likelihood=jnp.full_like(value, -jnp.inf),
         criterion=jnp.full_like(value, jnp.inf),
-        costs=jnp.full_like(unknowns.state_noise, jnp.inf),
+        costs=jnp.full_like(at.costs, jnp.inf),
         decrement=jnp.full_like(value, jnp.inf),
     )
     failed = (top & ~fresh) | stuck
@@ -295,7 +297,7 @@ def _step(
     if engine.stochastic:
         gain = 1 / (1.0 + jnp.maximum(state.climb + 1 - climb // 3, 0))
     size = jnp.where(accepted, gain, state.size / 3)
-    move = (scatter(rise.reshape(active.shape), active, M), noise_move)
+    move = (scatter(rise.reshape(active.shape), active, K), noise_move)
     move = where_each(accepted, move, state.move)
     return Refinement(
         at=where_each(fresh, proposed, climbing),
@@ -312,10 +314,16 @@ def _step(
     )
 
 
-def _costs(data: Completed, unknowns: Unknowns, plan: Plan) -> Float[Array, "Nx"]:
-    """-2 log-likelihood of the completed data, for each equation."""
+def _costs(data: Completed, unknowns: Unknowns, plan: Plan) -> Float[Array, "R"]:
+    """-2 log-likelihood of the completed data, for each equation or all together."""
     noise = unknowns.state_noise
-    return data.squares() / noise + plan.moves * jnp.log(noise)
+    costs = data.squares() / noise + plan.moves * jnp.log(noise)
+    return costs if plan.ties is None else jnp.sum(costs, keepdims=True)
+
+
+def one_sign(low: Float[Array, "n"], high: Float[Array, "n"]) -> Float[Array, "n"]:
+    """1 or -1 where a parameter may have this sign only, else 0."""
+    return (low >= 0).astype(low.dtype) - (high <= 0)
 
 
 def crossed(starts: Refinement, plan: Plan) -> Refinement:
@@ -326,16 +334,18 @@ def crossed(starts: Refinement, plan: Plan) -> Refinement:
     all; each other one leaves one out.
     """
     best = starts.best
-    number, states = best.costs.shape
-    winner, every = jnp.argmin(best.criterion), jnp.arange(states)
+    number, rows = best.costs.shape
+    states = best.unknowns.state_noise.shape[1]
+    winner, every = jnp.argmin(best.criterion), jnp.arange(rows)
 
     def mix(left_out: Array) -> Refinement:
         allowed = (jnp.arange(number) != left_out) | (left_out == 0)
-        rows = jnp.argmin(jnp.where(allowed[:, None], best.costs, jnp.inf), axis=0)
+        chosen = jnp.argmin(jnp.where(allowed[:, None], best.costs, jnp.inf), axis=0)
+        each = jnp.broadcast_to(chosen, (states,))
         unknowns = jax.tree.map(lambda leaf: leaf[winner], best.unknowns)
         unknowns = unknowns._replace(
-            coefficients=best.unknowns.coefficients[rows, every],
-            state_noise=best.unknowns.state_noise[rows, every],
+            parameters=best.unknowns.parameters[chosen, every],
+            state_noise=best.unknowns.state_noise[each, jnp.arange(states)],
         )
         return begin_refinement(unknowns, best.path[winner], plan)
 
@@ -352,7 +362,7 @@ def _moved(
     """Unknowns after a share of a step; variances move on a logarithmic scale."""
     Nx = len(unknowns.state_noise)
     factor = jnp.exp(size * move[1])
-    unknowns = unknowns._replace(coefficients=unknowns.coefficients + size * move[0])
+    unknowns = unknowns._replace(parameters=unknowns.parameters + size * move[0])
     if "state_noise" in learn:
         q = jnp.maximum(unknowns.state_noise * factor[:Nx], floor)
         unknowns = unknowns._replace(state_noise=q)
@@ -364,7 +374,7 @@ def _moved(
 
 def _no_move(unknowns: Unknowns) -> tuple[Array, Array]:
     noises = jnp.concatenate([unknowns.state_noise, unknowns.observation_noise])
-    return jnp.zeros_like(unknowns.coefficients), jnp.zeros_like(noises)
+    return jnp.zeros_like(unknowns.parameters), jnp.zeros_like(noises)
 
 
 def where_each(condition: Bool[Array, ""], new: Any, old: Any) -> Any:

@@ -2,14 +2,13 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from ..compiling import compiled
-from ..library.degrees import default_states
 from ..model import LinearGaussian, StateSpaceModel, filled, in_long_gaps
-from ..model.constraints import Knowledge
-from .anneal import STILL, Annealing, Plan, anneal, begin, identity
+from ..model.knowledge import Knowledge
+from .anneal import STILL, Annealing, anneal, begin
+from .plan import Plan
 from .refine import Refinement, begin_refinement, crossed, refine, where_each
 from .unknowns import Unknowns, given
 
@@ -24,22 +23,21 @@ HIDDEN_STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
 """Variance of a step of a hidden state, over that of its initial law, in each start."""
 
 
+FEW = 16
+"""Terms of which random starts may have all."""
+
+
 @compiled
 def begin_fit(
     ys: Array,
     model: StateSpaceModel,
     weight: Array,
     told: Knowledge,
-    form: str,
     learn: tuple[str, ...],
 ) -> tuple[Plan, Annealing]:
     """The plan, and all starts."""
     ys = jnp.asarray(ys)
     states = filled(ys)
-    zero = jnp.zeros_like(model.coefficients)
-    if form == "rate":
-        zero = zero + _identity(model)
-    base = jnp.where(told.open, zero, told.values)
     floor = given(model).state_noise
     if "state_noise" in learn:
         # So low that it only keeps logarithms finite.
@@ -58,10 +56,13 @@ def begin_fit(
     plan = Plan(
         ys=ys,
         model=model,
-        base=base,
-        zero=zero,
+        base=jnp.asarray(told.base, ys.dtype),
+        zero=jnp.asarray(told.zero, ys.dtype),
         open=jnp.asarray(told.open),
-        signs=jnp.asarray(told.signs, ys.dtype),
+        low=jnp.asarray(told.low, ys.dtype),
+        high=jnp.asarray(told.high, ys.dtype),
+        still=jnp.asarray(told.still, ys.dtype),
+        ties=None if told.ties is None else jnp.asarray(told.ties, ys.dtype),
         floor=floor,
         weight=weight,
         path=path,
@@ -96,12 +97,12 @@ def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annea
 def begin_again(before: Annealing, starts: Refinement, plan: Plan) -> Annealing:
     """Anneal from crossed starts, unless all starts agree."""
     crossing = crossed(starts, plan).at
-    away = crossing.unknowns.coefficients - plan.base
+    parameters = crossing.unknowns.parameters
     best = starts.best.criterion
     agree = jnp.max(best) - jnp.min(best) < 0.1
     return before._replace(
         unknowns=crossing.unknowns,
-        candidates=jnp.broadcast_to(away[:, None], before.candidates.shape),
+        candidates=jnp.broadcast_to(parameters[:, None], before.candidates.shape),
         path=crossing.path,
         step=jnp.zeros_like(before.step),
         still=jnp.full_like(before.still, jnp.where(agree, STILL, 0)),
@@ -119,6 +120,38 @@ def better_starts(new: Refinement, old: Refinement) -> Refinement:
 def begin_climbs(unknowns: Unknowns, paths: Array, plan: Plan) -> Refinement:
     """Ready to climb from the support of each start."""
     return jax.vmap(lambda u, path: begin_refinement(u, path, plan))(unknowns, paths)
+
+
+@compiled
+def random_starts(key: Array, starts: Annealing, plan: Plan) -> Refinement:
+    """Starts with all terms, of random sizes and signs.
+
+    What two terms explain together where a hidden state moves, neither explains while
+    it stands still. A term changes its state by a share of it in each step, three to a
+    hundred in a hundred.
+    """
+    size, level = (
+        jnp.sqrt(jnp.mean(values**2, axis=0))
+        for values in (plan.model.library(plan.path[:-1]), plan.path)
+    )
+    units = jnp.where(size > 0, level[:, None] / jnp.where(size > 0, size, 1), 0)
+    if plan.ties is not None:
+        moved = jnp.abs(plan.ties) * units.ravel()[:, None]
+        units = jnp.max(moved, axis=0, keepdims=True)
+
+    def draw(key: Array, unknowns: Unknowns) -> Refinement:
+        size_key, sign_key = jax.random.split(key)
+        shape, dtype = plan.open.shape, plan.ys.dtype
+        sizes = 0.03 ** jax.random.uniform(size_key, shape, dtype)
+        signs = jax.random.rademacher(sign_key, shape, dtype)
+        signs = jnp.where(plan.low >= 0, 1, jnp.where(plan.high <= 0, -1, signs))
+        amounts = jnp.clip(signs * sizes * units, plan.low, plan.high)
+        amounts = jnp.where(plan.open, amounts, 0).astype(dtype)
+        unknowns = unknowns._replace(parameters=amounts)
+        return begin_refinement(unknowns, plan.path, plan)
+
+    keys = jax.random.split(key, len(starts.step))
+    return jax.vmap(draw)(keys, starts.unknowns)
 
 
 def with_known_noise(starts: Refinement, plan: Plan) -> Refinement:
@@ -155,16 +188,3 @@ def refine_starts(
 def crossed_starts(starts: Refinement, plan: Plan) -> Refinement:
     """New starts from the equations of all."""
     return crossed(starts, plan)
-
-
-def _identity(model: StateSpaceModel) -> np.ndarray:
-    """C of the map that leaves every state as it is."""
-    still = identity(model)
-    missing = np.flatnonzero(still.sum(axis=1) == 0)
-    if len(missing):
-        raise ValueError(
-            "`form` must be 'map' for a library without the term "
-            f"{default_states(model.n_states)[missing[0]]!r}, got 'rate'. Add the "
-            "states to the library."
-        )
-    return still

@@ -8,15 +8,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..engines.sweep import Sweep
-from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
+from ..model import AbstractScaleNoise, GaussianNoise, Schedule, StateSpaceModel
 
 LEARNABLE = ("state_noise", "observation_noise", "initial")
 
 
 class Unknowns(NamedTuple):
-    """Coefficients and variances, learnt or given."""
+    """What coefficients depart by, and variances, learnt or given."""
 
-    coefficients: Float[Array, "Nx M"]
+    parameters: Float[Array, "R K"]
     state_noise: Float[Array, "Nx"]
     observation_noise: Float[Array, "Ny"]
     initial_mean: Float[Array, "Nx"]
@@ -48,10 +48,13 @@ def independent_noise(model: StateSpaceModel) -> bool:
 
 
 def build(
-    model: StateSpaceModel, unknowns: Unknowns, replace: tuple[str, ...]
+    model: StateSpaceModel,
+    coefficients: Float[Array, "Nx M"],
+    unknowns: Unknowns,
+    replace: tuple[str, ...],
 ) -> StateSpaceModel:
     """The model with these coefficients, and with these of the learnable parts."""
-    model = model.with_coefficients(unknowns.coefficients)
+    model = model.with_coefficients(coefficients)
     if "state_noise" in replace:
         noise = model.transition.noise
         assert isinstance(noise, AbstractScaleNoise)
@@ -95,12 +98,14 @@ def observation_squares(
     path = sweep.path[1:]
     H = jax.vmap(jax.jacfwd(observation.mean))(path)
     squares += jnp.einsum("tni,tij,tnj->tn", H, sweep.spread, H)
-    noise = observation.noise
-    if isinstance(noise, AbstractScaleNoise) and not isinstance(noise, GaussianNoise):
-        # An entry with a large error counts less.
-        at = jax.vmap(lambda y, m: noise.local(y, m).variances)
-        means = observation.mean(path)
-        squares *= noise.variances / at(jnp.where(seen, ys, means), means)
+    noise, means = observation.noise, observation.mean(path)
+    if isinstance(noise, AbstractScaleNoise):
+        # An entry with a large error, or known to be less sure, counts less.
+        def local(now: Schedule | None, y: Array, mean: Array) -> Array:
+            return model.at(now).observation.noise.local(y, mean).variances
+
+        at = jax.vmap(local)(model.schedule, jnp.where(seen, ys, means), means)
+        squares *= noise.variances / at
     return jnp.sum(jnp.where(seen, squares, 0), axis=0)
 
 

@@ -6,10 +6,10 @@ from jaxtyping import Array, Bool, Float
 
 from ..engines.information import Information, information
 from ..engines.linalg import inverse_root
-from .anneal import Plan
+from .plan import Plan
 from .statistics import Completed, gather
 from .subset import inverse_on
-from .unknowns import Unknowns, build, observed_steps
+from .unknowns import Unknowns, observed_steps
 
 NOISE_PRIOR = 0.5
 """Weight of the logarithm of each learnt variance in the log-likelihood.
@@ -73,20 +73,24 @@ def restricted(
     too low.
     """
     Nx, M = plan.base.shape
-    terms = unknowns.coefficients != plan.base
-    active = jax.lax.top_k(terms.astype(plan.base.dtype), min(16, M))[1]
-    support = gather(terms, active).ravel()
+    terms = unknowns.parameters != 0
+    if plan.ties is None:
+        active = jax.lax.top_k(terms.astype(plan.base.dtype), min(16, M))[1]
+        support = gather(terms, active).ravel()
+    else:
+        active = jnp.broadcast_to(jnp.arange(M), (Nx, M))
+        support = terms.ravel()
 
     def known(log_factor: Array) -> Information:
         scaled = unknowns._replace(
             state_noise=unknowns.state_noise * jnp.exp(log_factor)
         )
-        model = build(plan.model, scaled, learn)
+        model = plan.build(scaled, learn)
         return information(model, plan.ys, path, active, noise=True)
 
     zero = jnp.zeros((), plan.base.dtype)
     here, change = jax.jvp(known, (zero,), (jnp.ones_like(zero),))
-    covariance = inverse_on(here.coefficients, support)
+    covariance = plan.outward(inverse_on(plan.metric(here.coefficients), support))
     lost = -jnp.sum(covariance * change.coefficients.T, axis=1)
     slope = 0.5 * jnp.sum(lost.reshape(active.shape), axis=1) + 1 / 3 - NOISE_PRIOR
     assert here.noise is not None

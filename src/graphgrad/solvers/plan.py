@@ -1,0 +1,95 @@
+"""What stays the same during a fit, and the parameters that move."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ..model import StateSpaceModel
+from .unknowns import Unknowns, build
+
+
+class Plan(NamedTuple):
+    """What stays the same during a fit.
+
+    Parameters are departures of coefficients from `base`, one for each coefficient:
+    `(Nx, M)`. Where coefficients are tied to one another they are `(1, P)`, one row of
+    P amounts, each of which moves several coefficients.
+
+    Attributes:
+        ys: The data.
+        model: What is known.
+        base: Where coefficients that are not looked for stay: zero, the identity for
+            rates, or what is known.
+        zero: Coefficients that count as zero: none, or the identity for rates.
+        open: Which parameters are looked for.
+        low: Lowest values of the parameters, zero or less.
+        high: Highest ones, zero or more.
+        still: Parameters of a map that leaves states as they are, as far as it can.
+        ties: How the coefficients, row by row, follow from the parameters; None where
+            each is its own.
+        floor: Lowest variances that the state noise may have.
+        weight: How much dearer than by the criterion a term is.
+        path: The data as a path x_0..x_T.
+        unsure: Where that path is a guess across a long gap.
+        free: Whether the state noise is free, above the floor; else it is known.
+    """
+
+    ys: Float[Array, "T Ny"]
+    model: StateSpaceModel
+    base: Float[Array, "Nx M"]
+    zero: Float[Array, "Nx M"]
+    open: Bool[Array, "R K"]
+    low: Float[Array, "R K"]
+    high: Float[Array, "R K"]
+    still: Float[Array, "R K"]
+    ties: Float[Array, "n P"] | None
+    floor: Float[Array, "Nx"]
+    weight: Float[Array, ""]
+    path: Float[Array, "T_plus_1 Nx"]
+    unsure: Bool[Array, "T_plus_1"]
+    free: Bool[Array, ""]
+
+    @property
+    def moves(self) -> Float[Array, ""]:
+        """Number of steps that tell of the equations."""
+        return self.model.moves(len(self.ys))
+
+    def spread(self, parameters: Float[Array, "*L R K"]) -> Float[Array, "*L Nx M"]:
+        """Departures of the coefficients."""
+        if self.ties is None:
+            return parameters
+        flat = parameters[..., 0, :] @ self.ties.T
+        return flat.reshape(*parameters.shape[:-2], *self.base.shape)
+
+    def collect(self, slopes: Float[Array, "Nx M"]) -> Float[Array, "R K"]:
+        """Slopes in the parameters, from those in the coefficients."""
+        return slopes if self.ties is None else slopes.reshape(1, -1) @ self.ties
+
+    def metric(self, matrix: Float[Array, "n n"]) -> Float[Array, "m m"]:
+        """Information on the parameters, from that on all coefficients."""
+        return matrix if self.ties is None else self.ties.T @ matrix @ self.ties
+
+    def outward(self, matrix: Float[Array, "m m"]) -> Float[Array, "n n"]:
+        """Covariance of all coefficients, from that of the parameters."""
+        return matrix if self.ties is None else self.ties @ matrix @ self.ties.T
+
+    def coefficients(self, parameters: Float[Array, "*L R K"]) -> Array:
+        """The coefficients that parameters stand for."""
+        return self.base + self.spread(parameters)
+
+    def of_rows(self, rows: Bool[Array, "Nx"]) -> Bool[Array, "R #K"]:
+        """Which parameters move coefficients of these equations."""
+        if self.ties is None:
+            return rows[:, None]
+        mine = jnp.repeat(rows, self.base.shape[1])
+        return jnp.any((self.ties != 0) & mine[:, None], axis=0)[None]
+
+    def every(self) -> Int[Array, "R K"]:
+        """Columns of all parameters."""
+        return jnp.broadcast_to(jnp.arange(self.open.shape[1]), self.open.shape)
+
+    def build(self, unknowns: Unknowns, replace: tuple[str, ...]) -> StateSpaceModel:
+        """The model with these coefficients, and with these of the learnable parts."""
+        C = self.coefficients(unknowns.parameters)
+        return build(self.model, C, unknowns, replace)
