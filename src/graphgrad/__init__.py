@@ -2,6 +2,8 @@
 
 from . import metrics as metrics
 from . import systems as systems
+from .confidence import posterior as posterior
+from .confidence import stability as stability
 from .engines import EnsembleSmoother as EnsembleSmoother
 from .engines import GaussianSmoother as GaussianSmoother
 from .engines import ParticleFilter as ParticleFilter

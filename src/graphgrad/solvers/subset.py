@@ -61,8 +61,8 @@ def best_subset(
         >>> found.support.tolist(), found.coefficients.tolist()
         ([True, False, True], [3.0, 0.0, -2.0])
     """
-    unit = _units(information)
-    table = _enter(_table(information, linear), start, inverse * unit[:, None] * unit)
+    unit = units(information)
+    table = enter(tableau(information, linear), start, inverse * unit[:, None] * unit)
     return _search(table, start, price, unit, max_changes, _free(signs, unit))[1]
 
 
@@ -74,7 +74,7 @@ def price_path(
     signs: Float[Array, "n"] | None = None,
 ) -> Subset:
     """The best subsets at falling prices, each from the one before."""
-    unit, table = _units(information), _table(information, linear)
+    unit, table = units(information), tableau(information, linear)
 
     def cheaper(carry: tuple[Array, Array], price: Array):
         table, found = _search(*carry, price, unit, max_changes, _free(signs, unit))
@@ -88,7 +88,7 @@ def inverse_on(
     information: Float[Array, "n n"], support: Bool[Array, "n"]
 ) -> Float[Array, "n n"]:
     """Inverse of the block of a matrix on a support, zeros elsewhere."""
-    unit = _units(information)
+    unit = units(information)
     used = support[:, None] & support
     ridge = 100 * jnp.finfo(information.dtype).eps
     block = jnp.where(used, information / unit[:, None] / unit, 0)
@@ -101,15 +101,15 @@ def _free(signs: Array | None, unit: Array) -> Array:
     return jnp.zeros_like(unit) if signs is None else signs
 
 
-def _units(information: Array) -> Array:
+def units(information: Array) -> Array:
     """Units in which all terms have the same information."""
     diagonal = jnp.diag(information)
     return jnp.sqrt(jnp.where(diagonal > 0, diagonal, 1))
 
 
-def _table(information: Array, linear: Array) -> Array:
+def tableau(information: Array, linear: Array) -> Array:
     """The tableau of the empty support."""
-    unit, n = _units(information), len(linear)
+    unit, n = units(information), len(linear)
     table = jnp.zeros((n + 1, n + 1), information.dtype)
     table = table.at[:n, :n].set(information / unit[:, None] / unit)
     return table.at[:n, n].set(linear / unit).at[n, :n].set(linear / unit)
@@ -131,12 +131,12 @@ def _search(
 
     def change(carry):
         table, support, cheapest, changes = carry
-        table = _toggle(table, cheapest.first, inside=support[cheapest.first])
+        table = toggle(table, cheapest.first, inside=support[cheapest.first])
         support = support.at[cheapest.first].set(~support[cheapest.first])
         second = cheapest.second
         table = jnp.where(
             cheapest.exchange,
-            _toggle(table, second, inside=jnp.array(False)),
+            toggle(table, second, inside=jnp.array(False)),
             table,
         )
         support = support.at[second].set(support[second] | cheapest.exchange)
@@ -199,7 +199,7 @@ def _cheapest(
     )
 
 
-def _enter(table: Array, support: Array, inverse: Array) -> Array:
+def enter(table: Array, support: Array, inverse: Array) -> Array:
     """Put all of a support in at once: as by toggles one by one, in matrix products."""
     inside = jnp.append(support, False)
     inverse = jnp.pad(inverse, ((0, 1), (0, 1)))
@@ -212,7 +212,7 @@ def _enter(table: Array, support: Array, inverse: Array) -> Array:
     )
 
 
-def _toggle(table: Array, j: Array, *, inside: Array) -> Array:
+def toggle(table: Array, j: Array, *, inside: Array) -> Array:
     """Put one index in or out of the support."""
     row = table[j]
     pivot = row[j]

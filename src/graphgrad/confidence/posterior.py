@@ -1,0 +1,230 @@
+"""Which terms and edges are there, by Bayes: particle Gibbs with a spike and a slab.
+
+In turn: a path given the equations (a particle filter that follows the last path, with
+ancestor sampling), the terms and coefficients of each equation given the path, the
+share of terms that enter, and the noises that are learnt. Each draw is exact given the
+others, whatever the number of particles (Lindsten, Jordan and Schön, JMLR 15, 2014).
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from ..checks import check_at_least, check_choice
+from ..compiling import compiled
+from ..engines import ParticleSmoother
+from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, whole_series
+from ..model.constraints import Constraint
+from ..model.knowledge import Knowledge, knowledge
+from ..solution import Solution
+from ..solvers.unknowns import Unknowns, build
+from .spike import draw_equation
+
+NOISES = ("state_noise", "observation_noise")
+
+LEAST_NOISE = 1e-3
+"""Weight, in observations, of the first guess of a noise that is learnt."""
+
+
+class Posterior(NamedTuple):
+    """Draws from the posterior, and what they say.
+
+    Attributes:
+        terms: Probability of each term of each equation.
+        edges: Probability that the one state (column) acts on the other (row).
+        coefficients: Draws of C.
+        state_noise: Draws of the variances of the state noise.
+        observation_noise: Draws of those of the observation noise.
+    """
+
+    terms: Float[Array, "Nx M"]
+    edges: Float[Array, "Nx Nv"]
+    coefficients: Float[Array, "draws Nx M"]
+    state_noise: Float[Array, "draws Nx"]
+    observation_noise: Float[Array, "draws Ny"]
+
+
+def posterior(
+    key: PRNGKeyArray,
+    ys: Any,
+    model: StateSpaceModel,
+    start: Solution,
+    *,
+    draws: int = 1000,
+    warm_up: int = 200,
+    learn: tuple[str, ...] = (),
+    form: str = "map",
+    constraints: Iterable[Constraint] = (),
+    num_particles: int = 30,
+) -> Posterior:
+    """Posterior probabilities of terms and edges, from a fit on.
+
+    A term enters with a probability that is drawn, too, from a flat law. Its
+    coefficient then is Gaussian, with a standard deviation that lets it change its
+    state by as much as the state is large. A noise that is learnt has a flat law of its
+    logarithm.
+
+    Args:
+        key: Random key.
+        ys: Observations; one series with equal steps.
+        model: As for `adaptive`.
+        start: What `adaptive` found: where the draws begin.
+        draws: Number of draws.
+        warm_up: Number of draws before these that are not kept.
+        learn: Of `"state_noise"` and `"observation_noise"`, what is learnt.
+        form: As for `adaptive`.
+        constraints: As for `adaptive`; signs, bounds and ties are not known here.
+        num_particles: Number of particles.
+
+    Examples:
+        >>> import graphgrad as gg, jax
+        >>> system = gg.systems.lotka_volterra()
+        >>> ys = system.simulate(jax.random.key(0), steps=60).observations
+        >>> fit = gg.adaptive(jax.random.key(1), ys, system.model())
+        >>> found = gg.posterior(jax.random.key(2), ys, system.model(), fit, draws=200)
+        >>> (found.terms[system.coefficients() != 0] > 0.9).all().item()
+        True
+    """
+    for part in learn:
+        check_choice("learn", part, NOISES)
+    draws = check_at_least("draws", draws, 1, "1000 are good.")
+    warm_up = check_at_least("warm_up", warm_up, 0, "200 are good.")
+    ys = whole_series(ys, model, "posterior draws", least=3)
+    seen, noise = model.observation, model.transition.noise
+    if not (isinstance(noise, GaussianNoise) and noise.diagonal):
+        raise ValueError(
+            "`model` must have independent Gaussian state noise for posterior draws, "
+            f"got {type(noise).__name__}. Use `stability` instead."
+        )
+    if "observation_noise" in learn and not (
+        isinstance(seen, LinearGaussian) and seen.noise.diagonal
+    ):
+        raise ValueError(
+            "`learn` must leave out 'observation_noise' unless the observation is linear "
+            "with independent Gaussian noise. Give its parameters."
+        )
+    n_inputs = model.library.n_states - model.n_states
+    told = knowledge(constraints, model.library, n_inputs=n_inputs, form=form)
+    if (
+        told.ties is not None
+        or (told.low[told.open] > -jnp.inf).any()
+        or (told.high[told.open] < jnp.inf).any()
+    ):
+        raise ValueError(
+            "`constraints` must be of `known`, `forbid` and `only_edges` for posterior "
+            "draws, got signs, bounds or ties. Leave them out, or use `stability`."
+        )
+    engine = ParticleSmoother(num_particles, smoothing="ancestor")
+    return _draw(
+        key, jnp.asarray(ys), model, start, told, engine, draws, warm_up, tuple(learn)
+    )
+
+
+class _State(NamedTuple):
+    path: Float[Array, "T_plus_1 Nx"]
+    support: Bool[Array, "Nx M"]
+    unknowns: Unknowns
+    share: Float[Array, ""]
+
+
+@compiled
+def _draw(
+    key: PRNGKeyArray,
+    ys: Array,
+    model: StateSpaceModel,
+    start: Solution,
+    told: Knowledge,
+    engine: ParticleSmoother,
+    draws: int,
+    warm_up: int,
+    learn: tuple[str, ...],
+) -> Posterior:
+    base, open_ = jnp.asarray(told.base, ys.dtype), jnp.asarray(told.open)
+    level, size = (
+        jnp.sqrt(jnp.mean(values**2, axis=0))
+        for values in (start.states[1:], model.library(start.states[:-1]))
+    )
+    slab = level[:, None] / jnp.maximum(size, jnp.finfo(size.dtype).tiny)
+    slab = jnp.where(open_ & (size > 0), slab, 0)
+    T, p = len(ys), jnp.sum(open_)
+    begin = _State(
+        path=start.states,
+        support=(start.coefficients != base) & open_,
+        unknowns=Unknowns(
+            start.coefficients,
+            start.state_noise,
+            start.observation_noise,
+            start.initial_mean,
+            start.initial_noise,
+        ),
+        share=jnp.asarray(0.5, ys.dtype),
+    )
+
+    def step(state: _State, key: PRNGKeyArray) -> tuple[_State, tuple]:
+        keys = jax.random.split(key, 5)
+        unknowns = state.unknowns
+        now = build(model, unknowns.parameters, unknowns, learn)
+        path = engine.sweep(keys[0], now, ys, state.path).path
+        terms = model.library(path[:-1])
+        gram, target = terms.T @ terms, path[1:] - terms @ base.T
+        odds = jnp.log(state.share) - jnp.log1p(-state.share)
+
+        def equation(inputs: tuple) -> tuple[Array, Array]:
+            key, x, q, support, slab = inputs
+            return draw_equation(key, gram / q, terms.T @ x / q, support, slab, odds)
+
+        rows = jax.random.split(keys[1], len(slab)), target.T
+        support, away = jax.lax.map(
+            equation, (*rows, unknowns.state_noise, state.support, slab)
+        )
+        count = jnp.sum(support)
+        share = jax.random.beta(keys[2], 1.0 + count, 1.0 + p - count, dtype=ys.dtype)
+        unknowns = unknowns._replace(parameters=base + away)
+        if "state_noise" in learn:
+            squares = jnp.sum((target - terms @ away.T) ** 2, axis=0)
+            q = _variance(keys[3], squares, jnp.asarray(T), start.state_noise)
+            unknowns = unknowns._replace(state_noise=q)
+        if "observation_noise" in learn:
+            there = ~jnp.isnan(ys)
+            miss = jnp.where(there, ys - model.observation.mean(path[1:]), 0)
+            r = _variance(
+                keys[4],
+                jnp.sum(miss**2, axis=0),
+                jnp.sum(there, axis=0),
+                start.observation_noise,
+            )
+            unknowns = unknowns._replace(observation_noise=r)
+        state = _State(path, support, unknowns, jnp.clip(share, 1e-6, 1 - 1e-6))
+        found = (
+            unknowns.parameters,
+            unknowns.state_noise,
+            unknowns.observation_noise,
+        )
+        return state, found
+
+    warm_key, key = jax.random.split(key)
+    begin, _ = jax.lax.scan(
+        lambda state, key: (step(state, key)[0], None),
+        begin,
+        jax.random.split(warm_key, warm_up),
+    )
+    _, (C, q, r) = jax.lax.scan(step, begin, jax.random.split(key, draws))
+    present = jnp.asarray(told.zero, ys.dtype) != C
+    incidence = jnp.asarray(model.library.incidence != 0)
+    acts = jnp.any(present[:, :, None, :] & incidence, axis=-1)
+    return Posterior(jnp.mean(present, axis=0), jnp.mean(acts, axis=0), C, q, r)
+
+
+def _variance(
+    key: PRNGKeyArray,
+    squares: Float[Array, "N"],
+    count: Array,
+    guess: Float[Array, "N"],
+) -> Float[Array, "N"]:
+    """Variances given sums of squares: inverse gamma, with a flat law of the logarithm."""
+    shape = 0.5 * (count + LEAST_NOISE) * jnp.ones_like(squares)
+    rate = 0.5 * (squares + LEAST_NOISE * guess)
+    return rate / jax.random.gamma(key, shape, dtype=squares.dtype)

@@ -1,0 +1,206 @@
+"""Posterior draws against sums over all supports; stability on blocks."""
+
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import betaln
+
+import graphgrad as gg
+from graphgrad.confidence.spike import draw_equation
+
+KEY = jax.random.key(0)
+
+
+def log_evidence(gram, linear, slab, support):
+    """Of a Gaussian regression with the coefficients integrated out, less that of
+    none.
+    """
+    on = np.flatnonzero(support)
+    if len(on) == 0:
+        return 0.0
+    A = gram[np.ix_(on, on)] + np.diag(1 / slab[on] ** 2)
+    value = 0.5 * linear[on] @ np.linalg.solve(A, linear[on])
+    return value - 0.5 * np.linalg.slogdet(A)[1] - np.log(slab[on]).sum()
+
+
+def test_draws_of_an_equation_are_those_of_all_supports(x64):
+    """Inclusion and coefficients, against all 16 supports of correlated terms."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    X[:, 1] = X[:, 0] + 0.4 * X[:, 1]
+    y = 0.4 * X[:, 0] + 0.25 * X[:, 2] + rng.normal(size=40)
+    gram, linear, slab = X.T @ X, X.T @ y, np.array([1.0, 0.5, 1.0, 0.7])
+    log_odds = np.log(0.3 / 0.7)
+    supports = np.array(list(product([False, True], repeat=4)))
+    weights = np.array(
+        [log_evidence(gram, linear, slab, s) + log_odds * s.sum() for s in supports]
+    )
+    weights = np.exp(weights - weights.max())
+    weights /= weights.sum()
+    means = np.zeros((16, 4))
+    for mean, s in zip(means, supports, strict=True):
+        on = np.flatnonzero(s)
+        A = gram[np.ix_(on, on)] + np.diag(1 / slab[on] ** 2)
+        mean[on] = np.linalg.solve(A, linear[on])
+
+    def step(support, key):
+        drawn = draw_equation(
+            key,
+            jnp.asarray(gram),
+            jnp.asarray(linear),
+            support,
+            jnp.asarray(slab),
+            jnp.asarray(log_odds),
+        )
+        return drawn[0], drawn
+
+    number = 20_000
+    _, (drawn, values) = jax.jit(
+        lambda s: jax.lax.scan(step, s, jax.random.split(KEY, number))
+    )(jnp.zeros(4, bool))
+    np.testing.assert_allclose(drawn.mean(axis=0), weights @ supports, atol=0.02)
+    np.testing.assert_allclose(values.mean(axis=0), weights @ means, atol=0.01)
+    assert (np.asarray(values != 0) == np.asarray(drawn)).all()
+
+
+@pytest.mark.slow
+def test_posterior_of_states_that_are_seen_is_that_of_a_regression(x64):
+    """A cubic in one state, seen almost exactly: against all 16 supports, with the
+    share of terms integrated out.
+    """
+    library = gg.Polynomial(1, 3)
+    truth = np.array([[0.3, 0.6, -0.12, 0.0]])
+    model = gg.state_space_model(
+        library,
+        truth,
+        state_noise=0.2,
+        observation_noise=1e-6,
+        initial_mean=[0.0],
+        initial_noise=1e-6,
+    )
+    ys = gg.simulate(jax.random.key(3), model, steps=40).observations
+    fit = gg.adaptive(KEY, ys, model)
+    states = np.asarray(fit.states)
+    terms = np.asarray(library(jnp.asarray(states[:-1])))
+    slab = np.sqrt(np.mean(states[1:] ** 2)) / np.sqrt(np.mean(terms**2, axis=0))
+    gram, linear = terms.T @ terms / 0.2, terms.T @ states[1:, 0] / 0.2
+    supports = np.array(list(product([False, True], repeat=4)))
+    weights = np.array(
+        [
+            log_evidence(gram, linear, slab, s) + betaln(1 + s.sum(), 5 - s.sum())
+            for s in supports
+        ]
+    )
+    weights = np.exp(weights - weights.max())
+    exact = (weights / weights.sum()) @ supports
+    found = gg.posterior(KEY, ys, model, fit, draws=6000, num_particles=5)
+    np.testing.assert_allclose(found.terms[0], exact, atol=0.05)
+    assert found.edges.shape == (1, 1)
+    assert found.coefficients.shape == (6000, 1, 4)
+    acts = (found.coefficients[:, 0, 1:] != 0).any(axis=1)
+    np.testing.assert_allclose(found.edges[0, 0], acts.mean(), atol=1e-6)
+    assert (np.asarray(found.state_noise) == 0.2).all()
+
+
+SYSTEM = gg.systems.lotka_volterra()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    ys = SYSTEM.simulate(jax.random.key(0), steps=80).observations
+    return ys, gg.adaptive(KEY, ys, SYSTEM.model())
+
+
+@pytest.mark.slow
+def test_noises_are_drawn_about_the_truth(fitted):
+    ys, fit = fitted
+    found = gg.posterior(
+        KEY,
+        ys,
+        SYSTEM.model(),
+        fit,
+        draws=300,
+        learn=("state_noise", "observation_noise"),
+    )
+    truth = np.asarray(SYSTEM.coefficients() != 0)
+    assert (np.asarray(found.terms)[truth] > 0.5).all()
+    for drawn, true in (
+        (found.state_noise, SYSTEM.state_noise),
+        (found.observation_noise, SYSTEM.observation_noise),
+    ):
+        low, high = np.quantile(drawn, [0.005, 0.995], axis=0)
+        assert (low < true).all()
+        assert (true < high).all()
+    again = gg.posterior(
+        KEY,
+        ys,
+        SYSTEM.model(),
+        fit,
+        draws=300,
+        learn=("state_noise", "observation_noise"),
+    )
+    np.testing.assert_array_equal(found.coefficients, again.coefficients)
+
+
+@pytest.mark.slow
+def test_refits_on_blocks(fitted):
+    """True terms come out more often than others; a known one always."""
+    ys, fit = fitted
+    truth = np.asarray(SYSTEM.coefficients() != 0)
+    found = gg.stability(KEY, ys, SYSTEM.model(), fit, refits=6, block=20)
+    terms = np.asarray(found.terms)
+    assert found.coefficients.shape == (6, *truth.shape)
+    assert terms[truth].mean() > terms[~truth].mean() + 0.5
+    assert found.edges.shape == (2, 2)
+    spread = np.asarray(found.coefficients).std(axis=0)[truth]
+    assert (spread > 0).all()  # no two refits are of the same blocks
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda ys, fit: gg.stability(KEY, ys, SYSTEM.model(), fit, block=81),
+            "`block` must be at most the length of the series, 80, got 81",
+        ),
+        (
+            lambda ys, fit: gg.stability(KEY, ys, SYSTEM.model(), fit, refits=0),
+            "`refits` must be a whole number of at least 1, got 0",
+        ),
+        (
+            lambda ys, fit: gg.posterior(
+                KEY, ys, SYSTEM.model(), fit, learn=("initial",)
+            ),
+            "`learn` must be one of 'state_noise', 'observation_noise', got 'initial'",
+        ),
+        (
+            lambda ys, fit: gg.posterior(
+                KEY,
+                ys,
+                SYSTEM.model(),
+                fit,
+                constraints=[gg.sign("x1", "x2", "+")],
+            ),
+            "must be of `known`, `forbid` and `only_edges` for posterior draws",
+        ),
+        (
+            lambda ys, fit: gg.posterior(
+                KEY,
+                ys,
+                gg.state_space_model(
+                    SYSTEM.library(),
+                    state_noise=gg.StudentT(0.1, df=3),
+                    observation_noise=0.1,
+                ),
+                fit,
+            ),
+            "must have independent Gaussian state noise for posterior draws",
+        ),
+    ],
+)
+def test_bad_settings_are_named(fitted, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*fitted)
