@@ -10,6 +10,10 @@ from .engines import SoftResampling as SoftResampling
 from .engines import TransportResampling as TransportResampling
 from .engines import value_and_gradient as value_and_gradient
 from .equations import equations as equations
+from .equations import latex as latex
+from .equations import numpy_function as numpy_function
+from .equations import numpy_source as numpy_source
+from .equations import to_sympy as to_sympy
 from .graph import adjacency as adjacency
 from .library import FunctionTerms as FunctionTerms
 from .library import Polynomial as Polynomial

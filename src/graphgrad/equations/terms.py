@@ -1,0 +1,120 @@
+"""What the terms of a library are made of, for those who write them down."""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from ..library import (
+    AbstractLibrary,
+    FunctionTerms,
+    Polynomial,
+    Stretched,
+    SumLibrary,
+    UserTerms,
+)
+
+# Functions that SymPy and NumPy know by the same name.
+FUNCTIONS = {
+    jnp.sin: "sin",
+    jnp.cos: "cos",
+    jnp.tan: "tan",
+    jnp.sinh: "sinh",
+    jnp.cosh: "cosh",
+    jnp.tanh: "tanh",
+    jnp.exp: "exp",
+    jnp.log: "log",
+    jnp.sqrt: "sqrt",
+}
+
+
+class Monomial(NamedTuple):
+    """A product of powers; the constant 1 has none.
+
+    Attributes:
+        powers: Pairs of a variable's number and its power.
+    """
+
+    powers: tuple[tuple[int, Fraction], ...]
+
+
+class Applied(NamedTuple):
+    """A known function of a multiple of a variable, or of a difference of two.
+
+    Attributes:
+        function: Its name, one of `FUNCTIONS`.
+        factor: What the argument is multiplied by.
+        variables: Number of the variable, or numbers of the first and the second.
+    """
+
+    function: str
+    factor: float
+    variables: tuple[int, ...]
+
+
+class Opaque(NamedTuple):
+    """A function that only its author can read.
+
+    Attributes:
+        name: Name of the term.
+        function: Name of the function alone.
+        variables: Numbers of the variables it uses.
+    """
+
+    name: str
+    function: str
+    variables: tuple[int, ...]
+
+
+Term = Monomial | Applied | Opaque
+
+
+def terms(library: AbstractLibrary, states: tuple[str, ...]) -> list[Term]:
+    """What each of the library's M terms is made of.
+
+    Examples:
+        >>> import graphgrad as gg
+        >>> terms(gg.trigonometric_terms(1, frequencies=(2,)), ("x1",))[0]
+        Applied(function='sin', factor=2.0, variables=(0,))
+    """
+    match library:
+        case SumLibrary():
+            return [term for part in library.parts for term in terms(part, states)]
+        case Polynomial():
+            return [
+                Monomial(
+                    tuple(
+                        (i, Fraction(int(power), library.root))
+                        for i, power in enumerate(column)
+                        if power
+                    )
+                )
+                for column in (library.degrees * library.root).round().T
+            ]
+        case FunctionTerms():
+            return _function_terms(library, states)
+        case UserTerms():
+            return [Opaque(name, name, used) for name, used, _ in library.terms]
+    names = library.names(states)
+    return [
+        Opaque(name, name, tuple(int(i) for i in column.nonzero()[0]))
+        for name, column in zip(names, library.incidence.T, strict=True)
+    ]
+
+
+def _function_terms(library: FunctionTerms, states: tuple[str, ...]) -> list[Term]:
+    """Functions come one after another, each of all its arguments."""
+    names, columns = library.names(states), library.incidence.T
+    each = len(columns) // len(library.functions)
+    found: list[Term] = []
+    for j, (name, column) in enumerate(zip(names, columns, strict=True)):
+        template, function = library.functions[j // each]
+        variables = tuple(int(i) for i in column.nonzero()[0])
+        factor = 1.0
+        if isinstance(function, Stretched):
+            function, factor = function.function, float(function.factor)
+        if function in FUNCTIONS:
+            found.append(Applied(FUNCTIONS[function], factor, variables))
+        else:
+            found.append(Opaque(name, template.replace("(*)", ""), variables))
+    return found
