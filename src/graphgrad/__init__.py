@@ -14,7 +14,12 @@ from .equations import latex as latex
 from .equations import numpy_function as numpy_function
 from .equations import numpy_source as numpy_source
 from .equations import to_sympy as to_sympy
+from .graph import GraphComparison as GraphComparison
 from .graph import adjacency as adjacency
+from .graph import compare_graphs as compare_graphs
+from .graph import save_graphml as save_graphml
+from .graph import to_dot as to_dot
+from .graph import to_networkx as to_networkx
 from .library import FunctionTerms as FunctionTerms
 from .library import Polynomial as Polynomial
 from .library import UserTerms as UserTerms
