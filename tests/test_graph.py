@@ -187,9 +187,11 @@ def test_hostile_names_stay_names(tmp_path):
 def test_widths_in_dot_follow_the_strengths():
     drawn = nx.DiGraph()
     drawn.add_edge("a", "b", terms=("a",), strength=0.5)
-    drawn.add_edge("b", "a", terms=("b",), strength=7.0)
+    drawn.add_edge("a", "a", terms=("a",), strength=0.0)
+    drawn.add_edge("b", "a", terms=("b",), strength=2.0)
     text = graph.to_dot(drawn)
     assert "penwidth=3.00" in text
+    assert "penwidth=1.00" in text
     assert "penwidth=5.00" in text
 
 

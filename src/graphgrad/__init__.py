@@ -1,6 +1,7 @@
 """graphgrad: which quantities act on which, and by what equations."""
 
 from . import metrics as metrics
+from . import plots as plots
 from . import storage as storage
 from . import systems as systems
 from .engines import EnsembleSmoother as EnsembleSmoother

@@ -57,6 +57,7 @@ def to_dot(graph: "nx.DiGraph") -> str:
           n1 -> n0 [label="a \"fox\"\nprey a \"fox\""];
         }
     """
+    wide = widths(graph)
     number = {node: i for i, node in enumerate(graph.nodes)}
     lines = ["digraph {"]
     for node, i in number.items():
@@ -65,14 +66,23 @@ def to_dot(graph: "nx.DiGraph") -> str:
     for source, target, data in graph.edges(data=True):
         options = ['label="{}"'.format(r"\n".join(map(_quoted, data.get("terms", ()))))]
         if "strength" in data:
-            width = 1 + 4 * min(max(data["strength"], 0.0), 1.0)
-            options.append(f"penwidth={width:.2f}")
+            options.append(f"penwidth={wide[source, target]:.2f}")
         if data.get("confidence", 1.0) < 0.5:
             options.append("style=dashed")
         lines.append(
             f"  n{number[source]} -> n{number[target]} [{', '.join(options)}];"
         )
     return "\n".join([*lines, "}"])
+
+
+def widths(graph: "nx.DiGraph") -> dict[tuple[str, str], float]:
+    """From 1 to 5, by the root of the strength over that of the strongest edge."""
+    strengths = {
+        (source, target): max(data.get("strength", 0.0), 0.0)
+        for source, target, data in graph.edges(data=True)
+    }
+    most = max(strengths.values(), default=0.0) or 1.0
+    return {edge: 1 + 4 * (value / most) ** 0.5 for edge, value in strengths.items()}
 
 
 def _quoted(text: str) -> str:
