@@ -46,7 +46,8 @@ def plot_coefficients(
     from matplotlib.colors import SymLogNorm
 
     C, rows, names = _named(coefficients, library, states)
-    shown = np.flatnonzero((C != 0).any(axis=0) | all_terms)
+    used = (C != 0).any(axis=0)
+    shown = np.flatnonzero(used | all_terms | ~used.any())
     C, names = C[:, shown], [names[j] for j in shown]
     cells = max(1, len(names))
     ax = one_axes(ax, size=(min(14, 2.2 + 0.75 * cells), 1.5 + 0.45 * len(rows)))

@@ -62,7 +62,10 @@ def plot_residuals(
     known = values[np.isfinite(values)]
     reach = max(4.0, float(np.abs(known).max(initial=0)) + 0.25)
     edges = np.arange(-np.ceil(reach), np.ceil(reach) + 0.25, 0.5)
-    law.hist(known, bins=edges, density=True, color="#b9cfe0", edgecolor="white")
+    if len(known):
+        law.hist(
+            known, bins=edges.tolist(), density=True, color="#b9cfe0", edgecolor="white"
+        )
     shape = np.linspace(-reach, reach, 200)
     density = np.exp(-(shape**2) / 2) / sqrt(2 * np.pi)
     law.plot(shape, density, color="black", lw=1.4, label="normal")
@@ -110,6 +113,8 @@ def plot_convergence(
         >>> upper.get_ylabel(), lower.get_ylabel()
         ('log-likelihood', 'terms')
     """
+    from matplotlib.ticker import MaxNLocator
+
     remedy = "Give one number for each sweep."
     heights = check_numbers("log_likelihoods", log_likelihoods, remedy)
     check_shape("log_likelihoods", heights.shape, (heights.size,), remedy)
@@ -131,7 +136,7 @@ def plot_convergence(
     lower.plot(done, counts, ".-", drawstyle="steps-post", color=COLOURS[1], lw=1.6)
     lower.set(xlabel="sweep", ylabel="terms")
     lower.set_ylim(0, max(1.0, 1.15 * counts.max(initial=0)))
-    lower.yaxis.get_major_locator().set_params(integer=True)
+    lower.yaxis.set_major_locator(MaxNLocator(integer=True))
     for panel in (upper, lower):
         tidy(panel)
     if stages is not None:
