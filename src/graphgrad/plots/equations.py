@@ -56,9 +56,7 @@ def plot_coefficients(
     # The smallest coefficient has colour, too.
     norm = SymLogNorm(linthresh=low, linscale=0.5, vmin=-high, vmax=high)
     picture = ax.imshow(C, cmap="RdBu", norm=norm, aspect="auto")
-    long = max(map(len, names), default=0) > 8 or len(names) > 16
-    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
-    ax.set_xticks(range(len(names)), names, fontsize=9, **turned)
+    _name_columns(ax, names)
     ax.set_yticks(range(len(rows)), rows, fontsize=9)
     ax.set_xticks(np.arange(len(names) + 1) - 0.5, minor=True)
     ax.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
@@ -146,6 +144,22 @@ def plot_path(
     tidy(ax)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     return ax
+
+
+def _name_columns(ax: "Axes", names: list[str]) -> None:
+    """As large as there is room for, turned if they are long, not all if too many."""
+    room = 72 * ax.bbox.width / ax.figure.dpi / max(1, len(names))
+    turn = {}
+    if max(map(len, names), default=0) * 5.5 > room:
+        turn = {"rotation": 90 if room < 18 else 45, "rotation_mode": "anchor"}
+        turn |= {"ha": "right", "va": "center" if room < 18 else "top"}
+    each = int(np.ceil(7 / room))
+    ax.set_xticks(
+        range(0, len(names), each),
+        names[::each],
+        fontsize=float(np.clip(0.8 * room * each, 5, 9)) if turn else 9,
+        **turn,
+    )
 
 
 def _named(

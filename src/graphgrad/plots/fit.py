@@ -99,7 +99,8 @@ def plot_convergence(
 ) -> "list[Axes]":
     """Log-likelihood and number of terms as a fit goes on.
 
-    The first quarter may lie below the picture, so that the rest can be seen.
+    First values that are far below all others lie below the picture, so that these
+    can be told apart.
 
     Args:
         log_likelihoods: Log-likelihoods, `(S,)`; not finite where there is none.
@@ -127,11 +128,12 @@ def plot_convergence(
     upper, lower = several_axes(ax, 2, size=(6, 4))
     known = np.isfinite(heights)
     upper.plot(done[known], heights[known], ".-", color=COLOURS[0], lw=1.6)
-    late = heights[len(heights) // 4 :]
-    late = late[np.isfinite(late)]
-    if len(late) and np.ptp(late) > 0:
-        room = 0.1 * np.ptp(late)
-        upper.set_ylim(late.min() - room, heights[known].max() + room)
+    shown = heights[known]
+    while len(shown) > 3 and 0 < 20 * np.ptp(shown[1:]) < np.ptp(shown):
+        shown = shown[1:]
+    if len(shown) < known.sum():
+        room = 0.1 * np.ptp(shown)
+        upper.set_ylim(shown.min() - room, shown.max() + room)
     upper.set_ylabel("log-likelihood")
     lower.plot(done, counts, ".-", drawstyle="steps-post", color=COLOURS[1], lw=1.6)
     lower.set(xlabel="sweep", ylabel="terms")

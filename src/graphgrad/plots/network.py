@@ -7,6 +7,7 @@ import numpy as np
 from ..checks import check_choice
 from ..graph import GraphComparison
 from ..graph.export import widths
+from .geometry import node_places, route
 from .style import COLOURS, GREY, one_axes
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 # More labels than this lie over one another.
 MOST_LABELS = 12
 LAYOUTS = ("circular", "spring")
-# How far an arrow may bend to the left of its way; no two undo each other, so that
-# both directions of an edge can be seen.
-BENDS = (0.22, 0.1, 0.35, -0.14, -0.28, -0.42, 0.5)
 # As in Fig. 5: blue where the terms are right, red where they are not.
 VERDICTS = {
     "right": (COLOURS[0], "-"),
@@ -59,18 +57,15 @@ def plot_graph(
         >>> [text.get_text() for text in ax.texts][-3:]
         ['x1', 'x2', 'x3']
     """
-    import networkx as nx
     from matplotlib.lines import Line2D
 
     check_choice("layout", layout, LAYOUTS)
     count = max(1, len(graph))
     side = 3.6 + 0.22 * min(count, 25)
     ax = one_axes(ax, size=(side, side))
-    # The first on top and then clockwise, as a clock goes.
-    turns = np.pi / 2 - 2 * np.pi * np.arange(count) / count
-    places = {n: (np.cos(a), np.sin(a)) for n, a in zip(graph, turns, strict=False)}
-    if layout == "spring":
-        places = nx.spring_layout(graph, seed=seed, pos=places, k=2 / np.sqrt(count))
+    longest = max((len(str(node)) for node in graph), default=1)
+    radius = min(0.16 * float(np.clip(longest / 4, 1, 1.8)), 1.6 / count)
+    places = node_places(graph, layout, seed, radius)
     verdicts = {} if comparison is None else _verdicts(comparison, set(graph))
     edges: list[tuple[Any, Any, dict]] = list(graph.edges(data=True))
     known = {(source, target) for source, target, _ in edges}
@@ -79,7 +74,6 @@ def plot_graph(
         for edge, kind in verdicts.items()
         if kind == "missed" and edge not in known
     ]
-    radius = min(0.16, 1.6 / count)
     if labels is None:
         labels = len(edges) <= MOST_LABELS
     wide = widths(graph)
@@ -92,7 +86,7 @@ def plot_graph(
             "linewidth": wide[source, target] if "strength" in data else 1.6,
             "alpha": 0.2 + 0.8 * float(np.clip(data.get("confidence", 1.0), 0, 1)),
         }
-        curve, spot = _route(source, target, places, radius)
+        curve, spot, side = route(source, target, places, radius)
         _arrow(ax, curve, look)
         ax.update_datalim([spot])
         if labels and data.get("terms"):
@@ -101,7 +95,7 @@ def plot_graph(
                 spot[1],
                 "\n".join(data["terms"]),
                 fontsize=9,
-                ha="center",
+                ha=side,
                 va="center",
                 linespacing=1.0,
                 bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"},
@@ -109,9 +103,11 @@ def plot_graph(
             )
     ax.set_aspect("equal")
     ax.axis("off")
+    # With room for loops on both sides.
+    extent = np.ptp([*places.values()], axis=0).max() + 8 * radius if places else 1.0
     for node, place in places.items():
         square = graph.nodes[node].get("kind") == "input"
-        _node(ax, np.array(place), str(node), radius, square)
+        _node(ax, place, str(node), radius, square, extent)
     if verdicts:
         present = [kind for kind in VERDICTS if kind in verdicts.values()]
         handles = [
@@ -147,55 +143,6 @@ def _verdicts(
     }
 
 
-def _route(
-    source: str, target: str, places: dict[str, Any], radius: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """A curve from rim to rim that meets no other node, and a place for its label."""
-    a, b = np.array(places[source]), np.array(places[target])
-    if source == target:
-        curve, spot = _loop(a, np.mean([*places.values()], axis=0), radius)
-        ends = [(a, 1.0), (a, 1.15)]
-    else:
-        others = [p for node, p in places.items() if node not in (source, target)]
-        curve = max(
-            # The first that is clear of the others, or the one that is clearest.
-            (_bow(a, b, bend) for bend in BENDS),
-            key=lambda c: min(1.3 * radius, _clearance(c, others)),
-        )
-        spot = curve[42]
-        ends = [(a, 1.0), (b, 1.15)]
-    free = np.all(
-        [np.linalg.norm(curve - end, axis=1) > s * radius for end, s in ends], axis=0
-    )
-    return curve[free], spot
-
-
-def _bow(a: np.ndarray, b: np.ndarray, bend: float) -> np.ndarray:
-    t = np.linspace(0, 1, 101)[:, None]
-    left = np.array([a[1] - b[1], b[0] - a[0]])
-    middle = (a + b) / 2 + bend * left
-    return (1 - t) ** 2 * a + 2 * (1 - t) * t * middle + t**2 * b
-
-
-def _clearance(curve: np.ndarray, places: list[Any]) -> float:
-    if not places:
-        return np.inf
-    return float(np.linalg.norm(curve[:, None] - np.array(places), axis=-1).min())
-
-
-def _loop(
-    a: np.ndarray, centre: np.ndarray, radius: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """A loop on the side that looks away from the others."""
-    t = np.linspace(0, 1, 101)[:, None]
-    out = a - centre if np.linalg.norm(a - centre) > 1e-9 else np.array([0.0, 1.0])
-    out = out / np.linalg.norm(out)
-    across = np.array([-out[1], out[0]])
-    first, second = (a + 4 * radius * (out + s * 0.8 * across) for s in (1, -1))
-    curve = 3 * (1 - t) ** 2 * t * first + 3 * (1 - t) * t**2 * second
-    return curve + ((1 - t) ** 3 + t**3) * a, a + 3.3 * radius * out
-
-
 def _arrow(ax: "Axes", curve: np.ndarray, look: dict[str, Any]) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
@@ -215,7 +162,12 @@ def _arrow(ax: "Axes", curve: np.ndarray, look: dict[str, Any]) -> None:
 
 
 def _node(
-    ax: "Axes", place: np.ndarray, name: str, radius: float, square: bool
+    ax: "Axes",
+    place: np.ndarray,
+    name: str,
+    radius: float,
+    square: bool,
+    extent: float,
 ) -> None:
     from matplotlib.patches import Circle, Rectangle
 
@@ -225,8 +177,8 @@ def _node(
     else:
         shape = Circle(tuple(place), radius, **style)
     ax.add_patch(shape)
-    # The picture is some 2.8 units wide, and a letter 0.6 of its size.
+    # A letter is some 0.6 of its size wide.
     side = 72 * min(ax.bbox.width, ax.bbox.height) / ax.figure.dpi
-    room = 0.8 * 2 * radius * side / 2.8
-    size = float(np.clip(room / (0.6 * max(2, len(name))), 6, 11))
+    room = 0.85 * 2 * radius * side / extent
+    size = float(np.clip(room / (0.6 * max(2, len(name))), 7, 11))
     ax.text(place[0], place[1], name, ha="center", va="center", fontsize=size, zorder=5)
