@@ -144,8 +144,7 @@ def test_latex():
     ]
 
 
-@pytest.mark.parametrize("form", ["map", "rate"])
-@pytest.mark.parametrize("kind", ["cube roots", "sum"])
+@pytest.mark.parametrize(("kind", "form"), [("cube roots", "rate"), ("sum", "map")])
 def test_latex_can_be_set(kind, form):
     """Matplotlib sets a part of LaTeX; of the escapes all but those of # and &."""
     C, _, _ = example(LIBRARIES[kind], seed=0)
@@ -170,6 +169,11 @@ def test_functions_of_users():
     assert gg.numpy_function([[0, 1, 0, 0], [0, 0, 1, 0]], library)([1, 2])[1] == 2
     own = gg.FunctionTerms(1, [("f(*)", lambda x: x)])
     assert str(gg.to_sympy([[2]], own)[0]) == "2.0*f(x1)"
+    apart = gg.FunctionTerms(2, [("f(*)", lambda x: x)], of="differences")
+    assert str(gg.to_sympy([[2], [0]], apart)[0]) == "2.0*f(x1 - x2)"
+    assert gg.latex([[2], [0]], apart)[0] == r"x_{1,t+1} = 2\,\mathrm{f(x1\ -\ x2)}"
+    with pytest.raises(ValueError, match=r"NumPy can compute, got 'f\(x1 - x2\)'"):
+        gg.numpy_source([[2], [0]], apart)
 
 
 def test_shapes_of_the_function():

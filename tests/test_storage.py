@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -191,6 +192,22 @@ def test_foreign_and_hostile_files_are_refused(tmp_path):
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("coefficients.npy", long.getvalue())
     refused({"arrays.npz": out.getvalue()}, "not as long as its shape says")
+
+
+def test_a_size_that_lies_does_not_fill_the_memory(tmp_path):
+    path = tmp_path / "fit.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", bytes(10**8))
+        archive.writestr("arrays.npz", b"")
+    content = path.read_bytes()
+    path.write_bytes(content.replace((10**8).to_bytes(4, "little"), b"\x0a\0\0\0"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="Bad CRC-32"):
+            storage.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()
 
 
 def storage_differs(changed, good):

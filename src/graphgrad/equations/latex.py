@@ -100,7 +100,7 @@ def _term(prepared: Prepared, j: int, variables: list[str]) -> str:
                 variables[i] + ("" if power == 1 else f"^{{{power}}}")
                 for i, power in powers
             )
-        case Applied(function, factor, used):
+        case Applied(_, function, True, factor, used):
             inside = " - ".join(variables[i] for i in used)
             if factor != 1 and len(used) > 1:
                 inside = rf"\left({inside}\right)"

@@ -120,7 +120,7 @@ def _term(term: Term, variables: list[str]) -> str:
     match term:
         case Monomial(powers):
             return " * ".join(_power(variables[i], power) for i, power in powers)
-        case Applied(function, factor, used):
+        case Applied(_, function, True, factor, used):
             inside = " - ".join(variables[i] for i in used)
             if factor != 1:
                 inside = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..library import AbstractLibrary
 from .prepare import prepare
-from .terms import Applied, Monomial, Term
+from .terms import Applied, Monomial, Opaque, Term
 
 if TYPE_CHECKING:
     import sympy
@@ -60,16 +60,16 @@ def _term(term: Term, symbols: "list[sympy.Symbol]") -> "sympy.Expr":
     match term:
         case Monomial(powers):
             return sympy.Mul(*(_power(symbols[i], power) for i, power in powers))
-        case Applied(function, factor, used):
+        case Applied(_, function, known, factor, used):
             inside = symbols[used[0]]
             if len(used) > 1:
                 inside = inside - symbols[used[1]]
             whole = float(factor).is_integer()
             scale = sympy.Integer(int(factor)) if whole else sympy.Float(factor)
-            return getattr(sympy, function)(scale * inside)
-        case other:
-            function = sympy.Function(other.function)
-            return function(*(symbols[i] for i in other.variables))
+            applied = getattr(sympy, function) if known else sympy.Function(function)
+            return applied(scale * inside)
+        case Opaque(name, used):
+            return sympy.Function(name)(*(symbols[i] for i in used))
 
 
 def _power(x: "sympy.Symbol", power: Fraction) -> "sympy.Expr":

@@ -39,30 +39,32 @@ class Monomial(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """A known function of a multiple of a variable, or of a difference of two.
+    """A function of a multiple of a variable, or of a difference of two.
 
     Attributes:
-        function: Its name, one of `FUNCTIONS`.
+        name: Name of the term.
+        function: Name of the function, one of `FUNCTIONS` if it is known.
+        known: Whether it is.
         factor: What the argument is multiplied by.
         variables: Number of the variable, or numbers of the first and the second.
     """
 
+    name: str
     function: str
+    known: bool
     factor: float
     variables: tuple[int, ...]
 
 
 class Opaque(NamedTuple):
-    """A function that only its author can read.
+    """A function of several variables that only its author can read.
 
     Attributes:
         name: Name of the term.
-        function: Name of the function alone.
         variables: Numbers of the variables it uses.
     """
 
     name: str
-    function: str
     variables: tuple[int, ...]
 
 
@@ -74,8 +76,8 @@ def terms(library: AbstractLibrary, states: tuple[str, ...]) -> list[Term]:
 
     Examples:
         >>> import graphgrad as gg
-        >>> terms(gg.trigonometric_terms(1, frequencies=(2,)), ("x1",))[0]
-        Applied(function='sin', factor=2.0, variables=(0,))
+        >>> terms(gg.Polynomial(2, 1, root=2), ("x1", "x2"))[1]
+        Monomial(powers=((0, Fraction(1, 2)),))
     """
     match library:
         case SumLibrary():
@@ -94,10 +96,10 @@ def terms(library: AbstractLibrary, states: tuple[str, ...]) -> list[Term]:
         case FunctionTerms():
             return _function_terms(library, states)
         case UserTerms():
-            return [Opaque(name, name, used) for name, used, _ in library.terms]
+            return [Opaque(name, used) for name, used, _ in library.terms]
     names = library.names(states)
     return [
-        Opaque(name, name, tuple(int(i) for i in column.nonzero()[0]))
+        Opaque(name, tuple(int(i) for i in column.nonzero()[0]))
         for name, column in zip(names, library.incidence.T, strict=True)
     ]
 
@@ -110,11 +112,12 @@ def _function_terms(library: FunctionTerms, states: tuple[str, ...]) -> list[Ter
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):
         template, function = library.functions[j // each]
         variables = tuple(int(i) for i in column.nonzero()[0])
-        factor = 1.0
+        inner, factor = function, 1.0
         if isinstance(function, Stretched):
-            function, factor = function.function, float(function.factor)
-        if function in FUNCTIONS:
-            found.append(Applied(FUNCTIONS[function], factor, variables))
+            inner, factor = function.function, float(function.factor)
+        if inner in FUNCTIONS:
+            found.append(Applied(name, FUNCTIONS[inner], True, factor, variables))
         else:
-            found.append(Opaque(name, template.replace("(*)", ""), variables))
+            short = template.removesuffix("(*)")
+            found.append(Applied(name, short, False, 1.0, variables))
     return found

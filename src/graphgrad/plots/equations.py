@@ -112,6 +112,11 @@ def plot_path(
         ['x1 in x1', 'chosen']
     """
     prices = check_finite("prices", prices, "Give a price for each step of the path.")
+    if (prices <= 0).any():
+        raise ValueError(
+            f"`prices` must be positive, got {prices.min()}. They stand on a scale of "
+            "logarithms: leave out the fit without a price."
+        )
     steps = check_finite("path", path, "Give coefficients of shape (L, Nx, M).")
     check_shape("path", steps.shape[:1], prices.shape, "Give one price for each step.")
     _, rows, names = _named(steps[0], library, states)

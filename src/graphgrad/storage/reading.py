@@ -94,9 +94,15 @@ def _members(path: Path, source: Path | io.BytesIO, max_bytes: int) -> dict[str,
             _check_size(path, sum(entry.file_size for entry in entries), max_bytes)
             if len({entry.filename for entry in entries}) != len(entries):
                 raise _fault(path, "it holds the same name twice")
-            return {entry.filename: archive.read(entry) for entry in entries}
+            return {entry.filename: _content(archive, entry) for entry in entries}
     except _DAMAGE as error:
         raise _damaged(path, error) from error
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """A member, unpacked no further than its size; a wrong size fails its checksum."""
+    with archive.open(entry) as file:
+        return file.read(entry.file_size)
 
 
 def _damaged(path: Path, error: Exception) -> ValueError:
