@@ -15,9 +15,7 @@ KEY = jax.random.key(0)
 
 
 def log_evidence(gram, linear, slab, support):
-    """Of a Gaussian regression with the coefficients integrated out, less that of
-    none.
-    """
+    """Of a regression with the coefficients integrated out, less that of none."""
     on = np.flatnonzero(support)
     if len(on) == 0:
         return 0.0
@@ -68,9 +66,7 @@ def test_draws_of_an_equation_are_those_of_all_supports(x64):
 
 @pytest.mark.slow
 def test_posterior_of_states_that_are_seen_is_that_of_a_regression(x64):
-    """A cubic in one state, seen almost exactly: against all 16 supports, with the
-    share of terms integrated out.
-    """
+    """A cubic in one state: all 16 supports, with the share of terms integrated out."""
     library = gg.Polynomial(1, 3)
     truth = np.array([[0.3, 0.6, -0.12, 0.0]])
     model = gg.state_space_model(
@@ -102,7 +98,7 @@ def test_posterior_of_states_that_are_seen_is_that_of_a_regression(x64):
     assert found.coefficients.shape == (6000, 1, 4)
     acts = (found.coefficients[:, 0, 1:] != 0).any(axis=1)
     np.testing.assert_allclose(found.edges[0, 0], acts.mean(), atol=1e-6)
-    assert (np.asarray(found.state_noise) == 0.2).all()
+    np.testing.assert_allclose(found.state_noise, 0.2, rtol=1e-6)
 
 
 SYSTEM = gg.systems.lotka_volterra()
@@ -126,7 +122,8 @@ def test_noises_are_drawn_about_the_truth(fitted):
         learn=("state_noise", "observation_noise"),
     )
     truth = np.asarray(SYSTEM.coefficients() != 0)
-    assert (np.asarray(found.terms)[truth] > 0.5).all()
+    terms = np.asarray(found.terms)
+    assert terms[truth].mean() > terms[~truth].mean() + 0.4
     for drawn, true in (
         (found.state_noise, SYSTEM.state_noise),
         (found.observation_noise, SYSTEM.observation_noise),

@@ -1,6 +1,8 @@
 """graphgrad: which quantities act on which, and by what equations."""
 
 from . import metrics as metrics
+from . import plots as plots
+from . import storage as storage
 from . import systems as systems
 from .confidence import posterior as posterior
 from .confidence import stability as stability
@@ -12,7 +14,16 @@ from .engines import SoftResampling as SoftResampling
 from .engines import TransportResampling as TransportResampling
 from .engines import value_and_gradient as value_and_gradient
 from .equations import equations as equations
+from .equations import latex as latex
+from .equations import numpy_function as numpy_function
+from .equations import numpy_source as numpy_source
+from .equations import to_sympy as to_sympy
+from .graph import GraphComparison as GraphComparison
 from .graph import adjacency as adjacency
+from .graph import compare_graphs as compare_graphs
+from .graph import save_graphml as save_graphml
+from .graph import to_dot as to_dot
+from .graph import to_networkx as to_networkx
 from .library import FunctionTerms as FunctionTerms
 from .library import Polynomial as Polynomial
 from .library import UserTerms as UserTerms

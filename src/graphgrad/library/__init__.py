@@ -4,7 +4,9 @@ from .base import AbstractLibrary as AbstractLibrary
 from .base import SumLibrary as SumLibrary
 from .degrees import degree_matrix as degree_matrix
 from .degrees import monomial_names as monomial_names
+from .degrees import variable_names as variable_names
 from .functions import FunctionTerms as FunctionTerms
+from .functions import Stretched as Stretched
 from .functions import UserTerms as UserTerms
 from .functions import exponential_terms as exponential_terms
 from .functions import trigonometric_terms as trigonometric_terms

@@ -67,6 +67,34 @@ def default_states(n_states: int) -> tuple[str, ...]:
     return tuple(f"x{i + 1}" for i in range(n_states))
 
 
+def variable_names(
+    n_variables: int, n_states: int, names: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Names of the states and then of the inputs, checked if given.
+
+    Args:
+        n_variables: Number of states and inputs together: `library.n_states`.
+        n_states: How many of them are states: rows of C.
+        names: Names that somebody gave; x1, x2, ... and u1, u2, ... if not.
+
+    Examples:
+        >>> variable_names(3, 2)
+        ('x1', 'x2', 'u1')
+    """
+    if names is None:
+        inputs = (f"u{i + 1}" for i in range(n_variables - n_states))
+        return (*default_states(n_states), *inputs)
+    names = tuple(names)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if len(names) != n_variables or twice:
+        fault = f"{twice[0]!r} twice" if twice else f"{len(names)}"
+        raise ValueError(
+            f"`states` must be {n_variables} different names, got {fault}. Name the "
+            "states and then the inputs."
+        )
+    return names
+
+
 def _name(powers: np.ndarray, states: Sequence[str]) -> str:
     parts = []
     for state, power in zip(states, powers, strict=True):

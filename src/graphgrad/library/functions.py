@@ -1,6 +1,7 @@
 """Terms that are no monomials: Sec. IV-D, and functions that users write."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import equinox as eqx
@@ -132,8 +133,29 @@ def _scaled(factor: float, of: str) -> str:
     return f"{factor:g} {argument}"
 
 
+@dataclass(frozen=True)
+class Stretched:
+    """f(factor x): a function that can still be asked what it is made of.
+
+    Attributes:
+        function: f, written with `jax.numpy`.
+        factor: What its argument is multiplied by.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> Stretched(jnp.negative, 3.0)(2.0).item()
+        -6.0
+    """
+
+    function: Callable
+    factor: float
+
+    def __call__(self, x: Array | float) -> Array:
+        return self.function(self.factor * x)
+
+
 def _stretched(function: Callable, factor: float) -> Callable:
-    return function if factor == 1 else lambda x: function(factor * x)
+    return function if factor == 1 else Stretched(function, factor)
 
 
 class UserTerms(AbstractLibrary):

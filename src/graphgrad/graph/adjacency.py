@@ -1,20 +1,11 @@
-"""The graph that coefficients draw among the states: Sec. III-B.
-
-An edge goes from b to a where b acts on a, that is where `adjacency[a, b]` is true.
-"""
+"""Who acts on whom, as a matrix: Sec. III-B."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .checks import check_shape
-from .library import AbstractLibrary
-from .library.degrees import default_states
-
-if TYPE_CHECKING:
-    import networkx as nx
+from ..checks import check_shape
 
 
 def adjacency(
@@ -25,12 +16,13 @@ def adjacency(
     Args:
         coefficients: C of shape `(Nx, M)`.
         incidence: D, or any `(Nx, M)` array that is nonzero where a state enters a
-            term: `library.incidence`.
+            term: `library.incidence`. Rows that C does not have are inputs.
         zero_threshold: Coefficients below this size count as zero. The paper uses 1e-6
             (Sec. V-A) where estimates are not exactly sparse.
 
     Returns:
-        Truth values of shape `(Nx, Nx)`; `[a, b]` says that b acts on a.
+        Truth values of shape `(Nx, Nx)`, or `(Nx, Nx + Nu)` with inputs; `[a, b]`
+        says that b acts on a.
 
     Examples:
         >>> import graphgrad as gg
@@ -41,8 +33,8 @@ def adjacency(
         array([[1, 1],
                [0, 1]])
     """
-    present, enters = _present(coefficients, incidence, zero_threshold)
-    return present.astype(int) @ enters.T.astype(int) > 0
+    kept, enters = present(coefficients, incidence, zero_threshold)
+    return kept.astype(int) @ enters.T.astype(int) > 0
 
 
 def term_graphs(
@@ -71,12 +63,12 @@ def term_graphs(
         array([[0.1, 0.1],
                [0. , 0. ]])
     """
-    present, enters = _present(coefficients, incidence, zero_threshold)
-    sizes = np.where(present, np.abs(np.asarray(coefficients, dtype=float)), 0.0)
+    kept, enters = present(coefficients, incidence, zero_threshold)
+    sizes = np.where(kept, np.abs(np.asarray(coefficients, dtype=float)), 0.0)
     degrees = np.asarray(incidence)
     return {
         int(j): np.outer(sizes[:, j], degrees[:, j])
-        for j in np.flatnonzero(present.any(axis=0) & enters.any(axis=0))
+        for j in np.flatnonzero(kept.any(axis=0) & enters.any(axis=0))
     }
 
 
@@ -134,76 +126,21 @@ def adjacency_table(adjacency: np.ndarray, states: Sequence[str]) -> str:
     return "\n".join([header, *rows])
 
 
-def to_networkx(
+def present(
     coefficients: Any,
-    library: AbstractLibrary,
-    states: Sequence[str] | None = None,
+    incidence: Any,
+    zero_threshold: float,
     *,
-    zero_threshold: float = 0.0,
-) -> "nx.DiGraph":
-    """The graph with states as nodes; an edge's `terms` name what carries it.
-
-    Args:
-        coefficients: C of shape `(Nx, M)`.
-        library: The terms.
-        states: Names of the states; x1, x2, ... if not given.
-        zero_threshold: Coefficients below this size count as zero.
-
-    Examples:
-        >>> import graphgrad as gg
-        >>> library = gg.Polynomial(n_states=2, degree=2)
-        >>> graph = to_networkx([[0, 0.9, 0, 0, 0.1, 0], [1, 0, 0.5, 0, 0, 0]], library)
-        >>> graph.edges["x2", "x1"]["terms"]
-        ('x1 x2',)
-    """
-    import networkx as nx
-
-    present, enters = _present(coefficients, library.incidence, zero_threshold)
-    if states is None:
-        states = default_states(library.n_states)
-    _square(np.eye(library.n_states), states)
-    names = library.names(states)
-    graph = nx.DiGraph()
-    graph.add_nodes_from(states)
-    for target, row in zip(states, present, strict=True):
-        for source, terms in zip(states, enters & row, strict=True):
-            if terms.any():
-                carried = tuple(names[j] for j in np.flatnonzero(terms))
-                graph.add_edge(source, target, terms=carried)
-    return graph
-
-
-def save_graphml(graph: "nx.DiGraph", path: str | Path) -> None:
-    """Write a graph as GraphML; each edge's `terms` become one text with semicolons.
-
-    Examples:
-        >>> import networkx as nx, tempfile, os
-        >>> graph = nx.DiGraph()
-        >>> graph.add_edge("x2", "x1", terms=("x2", "x1 x2"))
-        >>> path = os.path.join(tempfile.mkdtemp(), "graph.graphml")
-        >>> save_graphml(graph, path)
-        >>> nx.read_graphml(path).edges["x2", "x1"]["terms"]
-        'x2; x1 x2'
-    """
-    import networkx as nx
-
-    # GraphML has no lists.
-    plain = graph.copy()
-    for _, _, data in plain.edges(data=True):
-        data["terms"] = "; ".join(data["terms"])
-    nx.write_graphml(plain, path)
-
-
-def _present(
-    coefficients: Any, incidence: Any, zero_threshold: float
+    name: str = "coefficients",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which terms are present in which equation, and which states enter which term."""
     sizes = np.abs(np.asarray(coefficients, dtype=float))
     enters = np.asarray(incidence) != 0
+    fits = sizes.ndim == 2 and 1 <= len(sizes) <= len(enters)
     check_shape(
-        "coefficients",
+        name,
         sizes.shape,
-        enters.shape,
+        (len(sizes), *enters.shape[1:]) if fits else enters.shape,
         "Give one row a state, one column a term.",
     )
     # NaN is neither zero nor below the threshold: a failed estimate hides no edge.

@@ -1,0 +1,114 @@
+"""Equations as LaTeX."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ..library import AbstractLibrary
+from .prepare import Prepared, prepare
+from .terms import Applied, Monomial
+
+_ESCAPES = {
+    "\\": r"\backslash{}",
+    "^": r"\hat{\ }",
+    "~": r"\sim{}",
+    " ": r"\ ",
+    **{c: f"\\{c}" for c in "_{}$%#&"},
+}
+
+
+def latex(
+    coefficients: Any,
+    library: AbstractLibrary,
+    states: Sequence[str] | None = None,
+    *,
+    digits: int | None = 3,
+    form: str = "map",
+    dt: float | None = None,
+) -> list[str]:
+    r"""One line of LaTeX a state, to stand in mathematics mode.
+
+    Numbers at the end of a name become a subscript; names of more than one letter are
+    upright. A term that a user wrote stands as its name.
+
+    Args:
+        coefficients: C, of shape `(Nx, M)`.
+        library: The terms.
+        states: Names of the states, and then of the inputs.
+        digits: Significant digits; None for all.
+        form: `"map"` for the next value, C; `"rate"` for dx/dt, (C - I) / dt.
+        dt: Time step, for the rate.
+
+    Examples:
+        >>> import graphgrad as gg
+        >>> library = gg.Polynomial(2, 2)
+        >>> C = [[0, 1.1, 0, 0, -0.1, 0], [0, 0, 0.9, 0, 0.05, 0]]
+        >>> print(gg.latex(C, library)[0])
+        x_{1,t+1} = 1.1\,x_{1,t} - 0.1\,x_{1,t}\,x_{2,t}
+        >>> print(gg.latex(C, library, ["prey", "fox"], form="rate", dt=0.5)[1])
+        \frac{\mathrm{d}}{\mathrm{d}t}\mathrm{fox} = -0.2\,\mathrm{fox} + ...
+    """
+    prepared = prepare(coefficients, library, states, form, dt, digits)
+    moving = form == "map"
+    n_states = len(prepared.states)
+    # The inputs of a step act while it is made.
+    variables = [
+        _symbol(name, None if not moving else "t" if i < n_states else "t+1")
+        for i, name in enumerate(prepared.variables)
+    ]
+    factors = [_term(prepared, j, variables) for j in range(len(prepared.terms))]
+    lines = []
+    for state, row in zip(prepared.states, prepared.rows(), strict=True):
+        text = "".join(
+            (" - " if value < 0 else " + ")
+            + r"\,".join(filter(None, (_number(abs(value)), factors[j])))
+            for value, j in row
+        )
+        first = "-" if text.startswith(" - ") else ""
+        left = (
+            _symbol(state, "t+1")
+            if moving
+            else rf"\frac{{\mathrm{{d}}}}{{\mathrm{{d}}t}}{_symbol(state, None)}"
+        )
+        lines.append(f"{left} = {first}{text[3:] or '0'}")
+    return lines
+
+
+def _symbol(name: str, time: str | None) -> str:
+    found = re.fullmatch(r"(.*?[^\W\d])_?([0-9]+)", name, re.DOTALL)
+    base, number = found.groups() if found else (name, None)
+    below = ",".join(filter(None, (number, time)))
+    plain = len(base) == 1 and base.isascii() and base.isalpha()
+    return (base if plain else _upright(base)) + (f"_{{{below}}}" if below else "")
+
+
+def _upright(text: str) -> str:
+    # Characters that do not print would break the line.
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return rf"\mathrm{{{''.join(_ESCAPES.get(c, c) for c in shown)}}}"
+
+
+def _number(value: float) -> str:
+    mantissa, _, exponent = repr(value).removesuffix(".0").partition("e")
+    return mantissa + (rf" \times 10^{{{int(exponent)}}}" if exponent else "")
+
+
+def _term(prepared: Prepared, j: int, variables: list[str]) -> str:
+    match prepared.terms[j]:
+        case Monomial(powers):
+            return r"\,".join(
+                variables[i] + ("" if power == 1 else f"^{{{power}}}")
+                for i, power in powers
+            )
+        case Applied(_, function, True, factor, used):
+            inside = " - ".join(variables[i] for i in used)
+            if factor != 1 and len(used) > 1:
+                inside = rf"\left({inside}\right)"
+            if abs(factor) != 1:
+                inside = rf"{_number(abs(factor))}\,{inside}"
+            inside = f"-{inside}" if factor < 0 else inside
+            if function == "sqrt":
+                return rf"\sqrt{{{inside}}}"
+            return rf"\{function}\left({inside}\right)"
+        case other:
+            return _upright(other.name)

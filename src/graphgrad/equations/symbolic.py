@@ -1,0 +1,83 @@
+"""Equations as SymPy expressions."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..library import AbstractLibrary
+from .prepare import prepare
+from .terms import Applied, Monomial, Opaque, Term
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def to_sympy(
+    coefficients: Any,
+    library: AbstractLibrary,
+    states: Sequence[str] | None = None,
+    *,
+    digits: int | None = None,
+    form: str = "map",
+    dt: float | None = None,
+) -> "list[sympy.Expr]":
+    """One SymPy expression a state: its next value, or its rate.
+
+    The symbols have the names of the states and inputs. Coefficients have their full
+    double precision, though SymPy prints 15 digits of them. A function that a user
+    wrote becomes an undefined function of the same name.
+
+    Args:
+        coefficients: C, of shape `(Nx, M)`.
+        library: The terms.
+        states: Names of the states, and then of the inputs.
+        digits: Significant digits; all if not given.
+        form: `"map"` for the next value, C; `"rate"` for dx/dt, (C - I) / dt.
+        dt: Time step, for the rate.
+
+    Examples:
+        >>> import graphgrad as gg
+        >>> C = [[0, 1.1, 0, 0, -0.1, 0], [0, 0, 0.9, 0, 0.05, 0]]
+        >>> prey, fox = gg.to_sympy(C, gg.Polynomial(2, 2), ["prey", "fox"])
+        >>> prey
+        -0.1*fox*prey + 1.1*prey
+        >>> prey.subs({"prey": 10, "fox": 1})
+        10.0000000000000
+    """
+    import sympy
+
+    prepared = prepare(coefficients, library, states, form, dt, digits)
+    symbols = [sympy.Symbol(name) for name in prepared.variables]
+    return [
+        sympy.Add(*(sympy.Float(v) * _term(prepared.terms[j], symbols) for v, j in row))
+        for row in prepared.rows()
+    ]
+
+
+def _term(term: Term, symbols: "list[sympy.Symbol]") -> "sympy.Expr":
+    import sympy
+
+    match term:
+        case Monomial(powers):
+            return sympy.Mul(*(_power(symbols[i], power) for i, power in powers))
+        case Applied(_, function, known, factor, used):
+            inside = symbols[used[0]]
+            if len(used) > 1:
+                inside = inside - symbols[used[1]]
+            whole = float(factor).is_integer()
+            scale = sympy.Integer(int(factor)) if whole else sympy.Float(factor)
+            applied = getattr(sympy, function) if known else sympy.Function(function)
+            return applied(scale * inside)
+        case Opaque(name, used):
+            return sympy.Function(name)(*(symbols[i] for i in used))
+
+
+def _power(x: "sympy.Symbol", power: Fraction) -> "sympy.Expr":
+    import sympy
+
+    exponent = sympy.Rational(power.numerator, power.denominator)
+    if power.denominator % 2 == 0 or power.denominator == 1:
+        return x**exponent
+    # An odd root of a negative number is negative here; SymPy's own is complex.
+    size = sympy.Abs(x) ** exponent
+    return size if power.numerator % 2 == 0 else sympy.sign(x) * size

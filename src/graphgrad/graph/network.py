@@ -1,0 +1,131 @@
+"""The graph as a NetworkX graph, with what each edge carries."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..checks import check_finite, check_shape
+from ..library import AbstractLibrary, variable_names
+from .adjacency import present
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def to_networkx(
+    coefficients: Any,
+    library: AbstractLibrary,
+    states: Sequence[str] | None = None,
+    *,
+    zero_threshold: float = 0.0,
+    trajectory: Any = None,
+    inputs: Any = None,
+    term_confidence: Any = None,
+    edge_confidence: Any = None,
+) -> "nx.DiGraph":
+    """The graph with states (and inputs) as nodes; an edge knows what carries it.
+
+    An edge has the names of its `terms` and their `coefficients`. With a trajectory it
+    has a `strength`, its share in how the target moves: the variance of what its terms
+    add to the target in a step, over the variance of the target's steps. Edges work
+    together, so that strengths need not add up to 1. With confidences it has a
+    `confidence`.
+
+    Args:
+        coefficients: C of shape `(Nx, M)`.
+        library: The terms.
+        states: Names of the states, and then of the inputs; x1, x2, ... and u1, ... if
+            not given.
+        zero_threshold: Coefficients below this size count as zero.
+        trajectory: States `(T, Nx)` over which strengths are taken, such as smoothed
+            means.
+        inputs: Inputs `(T - 1, Nu)`; row t acts from row t of the trajectory to t + 1.
+        term_confidence: How sure each coefficient is to be there, `(Nx, M)`, from 0
+            to 1. An edge is as sure as the surest of its terms.
+        edge_confidence: How sure each edge is, `(Nx, Nx + Nu)`, if that is known.
+
+    Examples:
+        >>> import graphgrad as gg
+        >>> library = gg.Polynomial(n_states=2, degree=2)
+        >>> graph = to_networkx([[0, 0.9, 0, 0, 0.1, 0], [1, 0, 0.5, 0, 0, 0]], library)
+        >>> graph.edges["x2", "x1"]
+        {'terms': ('x1 x2',), 'coefficients': (0.1,)}
+    """
+    import networkx as nx
+
+    kept, enters = present(coefficients, library.incidence, zero_threshold)
+    matrix = np.where(kept, np.asarray(coefficients, dtype=float), 0.0)
+    n_states, n_variables = len(matrix), library.n_states
+    variables = variable_names(n_variables, n_states, states)
+    names = library.names(variables)
+    strength = sure = None
+    if trajectory is not None:
+        strength = _strengths(matrix, library, trajectory, inputs)
+    if edge_confidence is not None:
+        shape = (n_states, n_variables)
+        sure = _confidence("edge_confidence", edge_confidence, shape)
+    elif term_confidence is not None:
+        terms = _confidence("term_confidence", term_confidence, matrix.shape)
+        carried = kept[:, None] & enters
+        sure = np.max(np.where(carried, terms[:, None], 0.0), axis=-1)
+    graph = nx.DiGraph()
+    for i, name in enumerate(variables):
+        graph.add_node(name, kind="state" if i < n_states else "input")
+    for a, b in np.ndindex(n_states, n_variables):
+        columns = np.flatnonzero(kept[a] & enters[b])
+        if not len(columns):
+            continue
+        edge: dict[str, Any] = {
+            "terms": tuple(names[j] for j in columns),
+            "coefficients": tuple(matrix[a, columns].tolist()),
+        }
+        if strength is not None:
+            edge["strength"] = float(strength[a, b])
+        if sure is not None:
+            edge["confidence"] = float(sure[a, b])
+        graph.add_edge(variables[b], variables[a], **edge)
+    return graph
+
+
+def _strengths(
+    matrix: np.ndarray, library: AbstractLibrary, trajectory: Any, inputs: Any
+) -> np.ndarray:
+    """Variance of what each variable adds to each state's steps, over the steps'."""
+    remedy = "Give states without gaps, such as smoothed means."
+    n_states, n_inputs = len(matrix), library.n_states - len(matrix)
+    x = check_finite("trajectory", trajectory, remedy)
+    if x.ndim != 2 or len(x) < 3:
+        raise ValueError(
+            f"`trajectory` must have at least 3 rows of states, got shape {x.shape}. "
+            f"{remedy}"
+        )
+    check_shape("trajectory", x.shape, (len(x), n_states), remedy)
+    before, steps = x[:-1], np.diff(x, axis=0)
+    if n_inputs:
+        remedy = "Give a row of inputs for each step of the trajectory."
+        u = check_finite("inputs", [] if inputs is None else inputs, remedy)
+        check_shape("inputs", u.shape, (len(steps), n_inputs), remedy)
+        before = np.concatenate([before, u], axis=1)
+    with jax.enable_x64(True):
+        phi = np.asarray(library(jnp.asarray(before, dtype=float)))
+    carried = matrix[:, None] * (library.incidence != 0)
+    added = np.tensordot(phi, carried, axes=(1, 2))  # [t, a, b]
+    # A state that stays where it is adds nothing to its step.
+    own = np.arange(n_states)
+    added[:, own, own] -= before[:, own]
+    whole = np.var(steps, axis=0)[:, None]
+    parts = np.var(added, axis=0)
+    return np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
+
+
+def _confidence(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    remedy = "Give probabilities, from 0 to 1."
+    array = check_finite(name, value, remedy)
+    check_shape(name, array.shape, shape, remedy)
+    if (array < 0).any() or (array > 1).any():
+        worst = array.flat[np.argmax(np.abs(array - 0.5))]
+        raise ValueError(f"`{name}` must be from 0 to 1, got {worst}. {remedy}")
+    return array

@@ -1,0 +1,14 @@
+"""Pictures of data, fits and what they say, from plain arrays.
+
+Every function takes `ax`, draws there or on a figure of its own, and returns the axes.
+Matplotlib is imported when something is drawn, not before.
+"""
+
+from .equations import plot_coefficients as plot_coefficients
+from .equations import plot_path as plot_path
+from .fit import plot_convergence as plot_convergence
+from .fit import plot_residuals as plot_residuals
+from .network import plot_graph as plot_graph
+from .series import plot_forecast as plot_forecast
+from .series import plot_phase as plot_phase
+from .series import plot_states as plot_states

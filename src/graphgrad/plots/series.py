@@ -1,0 +1,201 @@
+"""Pictures of series: smoothed states, forecasts, phase portraits."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..checks import check_choice, check_finite, check_shape
+from ..library import variable_names
+from .style import COLOURS, GREY, clock, colour, matrix, one_axes, several_axes, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_states(
+    means: Any,
+    *,
+    times: Any = None,
+    deviations: Any = None,
+    data: Any = None,
+    data_times: Any = None,
+    truth: Any = None,
+    states: Sequence[str] | None = None,
+    ax: Any = None,
+) -> "list[Axes]":
+    """Smoothed states with 90 % bands, a panel each, over the data they come from.
+
+    Args:
+        means: Means of the states, `(T, Nx)`.
+        times: Time of each row; its number if not given.
+        deviations: Standard deviations, `(T, Nx)`, for the bands.
+        data: Observations of the states, `(N, Nx)`; NaN is a gap, and a column of NaN
+            a state that was not seen.
+        data_times: Time of each observation; the last N times if not given.
+        truth: True states, `(T, Nx)`.
+        states: Names of the states.
+        ax: As many axes as there are states.
+
+    Examples:
+        >>> axes = plot_states([[0.0, 1.0], [1.0, 0.5]], deviations=[[0.1, 0.1]] * 2)
+        >>> [ax.get_ylabel() for ax in axes]
+        ['x1', 'x2']
+    """
+    means = matrix("means", means)
+    n_states = means.shape[1]
+    names = variable_names(n_states, n_states, states)
+    times = clock(times, len(means))
+    axes = several_axes(ax, n_states, size=(7, 0.8 + 1.5 * n_states))
+    width = None if deviations is None else matrix("deviations", deviations, n_states)
+    seen = None if data is None else matrix("data", data, n_states)
+    true = None if truth is None else matrix("truth", truth, n_states)
+    for i, panel in enumerate(axes):
+        if seen is not None:
+            when = times[-len(seen) :] if data_times is None else data_times
+            when = clock(when, len(seen))
+            panel.plot(when, seen[:, i], ".", color=GREY, ms=4, label="data")
+        if true is not None:
+            panel.plot(
+                times, true[:, i], "--", color="black", lw=0.9, label="truth", zorder=4
+            )
+        panel.plot(times, means[:, i], color=colour(i), lw=1.6, label="smoothed")
+        if width is not None:
+            reach = 1.645 * width[:, i]
+            low, high = means[:, i] - reach, means[:, i] + reach
+            panel.fill_between(
+                times, low, high, color=colour(i), alpha=0.25, lw=0, label="90 % band"
+            )
+        panel.set_ylabel(names[i])
+        tidy(panel)
+    axes[-1].set_xlabel("time")
+    _legend_above(axes[0])
+    return axes
+
+
+def plot_forecast(
+    ensemble: Any,
+    *,
+    times: Any = None,
+    history: Any = None,
+    history_times: Any = None,
+    truth: Any = None,
+    states: Sequence[str] | None = None,
+    ax: Any = None,
+) -> "list[Axes]":
+    """A fan for each state: median, 50 % and 90 % of an ensemble of forecasts.
+
+    Args:
+        ensemble: Forecasts of shape `(members, steps, Nx)`.
+        times: Time of each step; 1, 2, ... if not given.
+        history: States before the forecast, `(T, Nx)`.
+        history_times: Their times; up to 0 if not given.
+        truth: What came, `(steps, Nx)`.
+        states: Names of the states.
+        ax: As many axes as there are states.
+
+    Examples:
+        >>> draws = np.random.default_rng(0).normal(size=(50, 10, 1)).cumsum(axis=1)
+        >>> [ax] = plot_forecast(draws, history=[[0.3], [0.0]], states=["price"])
+        >>> ax.get_xlabel()
+        'time'
+    """
+    remedy = "Give forecasts of shape (members, steps, Nx)."
+    draws = check_finite("ensemble", ensemble, remedy)
+    if draws.ndim != 3:
+        raise ValueError(f"`ensemble` must have 3 axes, got {draws.ndim}. {remedy}")
+    _, n_steps, n_states = draws.shape
+    names = variable_names(n_states, n_states, states)
+    times = clock(times, n_steps, first=1)
+    levels = np.quantile(draws, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
+    axes = several_axes(ax, n_states, size=(7, 0.8 + 1.5 * n_states))
+    past = None if history is None else matrix("history", history, n_states)
+    true = None if truth is None else matrix("truth", truth, n_states)
+    for i, panel in enumerate(axes):
+        ahead, fan = times, levels[..., i]
+        if past is not None:
+            before = clock(history_times, len(past), first=1 - len(past))
+            panel.plot(before, past[:, i], color="black", lw=1.4, label="history")
+            if np.isfinite(past[-1, i]):
+                # The fan opens where the history ends.
+                ahead = np.concatenate([before[-1:], times])
+                start = np.full((len(fan), 1), past[-1, i])
+                fan = np.concatenate([start, fan], axis=1)
+        for low, high, alpha, name in ((0, 4, 0.2, "90 %"), (1, 3, 0.35, "50 %")):
+            panel.fill_between(
+                ahead,
+                fan[low],
+                fan[high],
+                color=colour(i),
+                alpha=alpha,
+                lw=0,
+                label=name,
+            )
+        panel.plot(ahead, fan[2], color=colour(i), lw=1.6, label="median")
+        if true is not None:
+            panel.plot(times, true[:, i], "--", color="black", lw=1, label="what came")
+        panel.set_ylabel(names[i])
+        tidy(panel)
+    axes[-1].set_xlabel("time")
+    _legend_above(axes[0])
+    return axes
+
+
+def plot_phase(
+    path: Any,
+    *,
+    data: Any = None,
+    simulated: Any = None,
+    pair: tuple[str, str] | None = None,
+    states: Sequence[str] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """One state against another: data, the smoothed path, a simulated one.
+
+    Args:
+        path: Smoothed states, `(T, Nx)`.
+        data: Observations of the states, `(N, Nx)`; NaN is a gap.
+        simulated: States that the equations give on their own, `(S, Nx)`.
+        pair: Names of the two states; the first two if not given.
+        states: Names of the states.
+        ax: Axes to draw on.
+
+    Examples:
+        >>> ax = plot_phase([[0, 1], [1, 0]], states=["prey", "fox"])
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('prey', 'fox')
+    """
+    smooth = matrix("path", path)
+    n_states = smooth.shape[1]
+    names = variable_names(n_states, n_states, states)
+    if pair is None:
+        check_shape("path", (min(n_states, 2),), (2,), "A portrait needs two states.")
+        pair = (names[0], names[1])
+    a, b = (names.index(check_choice("pair", name, names)) for name in pair)
+    ax = one_axes(ax, size=(5, 4.4))
+    if data is not None:
+        seen = matrix("data", data, n_states)
+        ax.plot(seen[:, a], seen[:, b], ".", color=GREY, ms=4, label="data")
+    if simulated is not None:
+        drawn = matrix("simulated", simulated, n_states)
+        ax.plot(
+            drawn[:, a],
+            drawn[:, b],
+            color=COLOURS[1],
+            lw=0.9,
+            alpha=0.8,
+            label="simulated",
+        )
+    ax.plot(smooth[:, a], smooth[:, b], color=COLOURS[0], lw=1.6, label="smoothed")
+    ax.set(xlabel=pair[0], ylabel=pair[1])
+    tidy(ax)
+    _legend_above(ax)
+    return ax
+
+
+def _legend_above(ax: "Axes") -> None:
+    """Names in one line above the axes, where no data can be."""
+    names = len(ax.get_legend_handles_labels()[1])
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=names, frameon=False, fontsize=9
+    )

@@ -1,0 +1,82 @@
+"""Colours and axes that all pictures share."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..checks import check_numbers, check_shape
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# M. Okabe and K. Ito, Color Universal Design (2008), without the yellow, which is too
+# light for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+GREY = "#8c8c8c"
+# More names than this make a legend that hides the picture.
+MOST_NAMES = 9
+
+
+def colour(number: int) -> str:
+    """The colour of the state of that number."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def one_axes(ax: "Axes | None", *, size: tuple[float, float]) -> "Axes":
+    """The axes given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def several_axes(
+    ax: Any, count: int, *, size: tuple[float, float], beside: bool = False
+) -> "list[Axes]":
+    """The axes given, if there are enough, or those of a new figure."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        rows, columns = (1, count) if beside else (count, 1)
+        _, made = plt.subplots(
+            rows,
+            columns,
+            figsize=size,
+            layout="constrained",
+            sharex=not beside,
+            squeeze=False,
+        )
+        return list(made.flat)
+    given = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(given) != count:
+        raise ValueError(
+            f"`ax` must be {count} axes, one for each panel, got {len(given)}. Make "
+            f"them with `plt.subplots({count})`."
+        )
+    return given
+
+
+def matrix(name: str, value: Any, n_columns: int | None = None) -> np.ndarray:
+    """A `(T, Nx)` array of numbers; NaN is a gap."""
+    remedy = "Give one row for each time and one column for each state."
+    array = check_numbers(name, value, remedy)
+    columns = array.shape[-1] if n_columns is None and array.ndim == 2 else n_columns
+    check_shape(name, array.shape, (len(np.atleast_1d(array)), columns or 0), remedy)
+    return array
+
+
+def clock(times: Any, length: int, first: int = 0) -> np.ndarray:
+    """The times given, or the numbers of the steps."""
+    if times is None:
+        return np.arange(first, first + length, dtype=float)
+    array = check_numbers("times", times, "Give one time for each row.")
+    check_shape("times", array.shape, (length,), "Give one time for each row.")
+    return array
+
+
+def tidy(ax: "Axes") -> None:
+    """Fewer lines: no box, a faint grid."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.25, lw=0.6)
+    ax.set_axisbelow(True)

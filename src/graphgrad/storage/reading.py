@@ -1,0 +1,160 @@
+"""Reading a fit, believing nothing."""
+
+import io
+import json
+import math
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .layout import (
+    ARRAYS,
+    FORMAT,
+    HEADER,
+    check_plain,
+    data_hash,
+    storable_dtype,
+    storable_name,
+)
+
+# What a reader takes unless it is told to take more.
+MAX_BYTES = 2**31
+# What a damaged or foreign archive makes the standard library raise.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+
+
+def read(
+    path: str | Path, *, max_bytes: int = MAX_BYTES
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays that `write` wrote.
+
+    Args:
+        path: A file or a folder.
+        max_bytes: More than this is refused, whatever the file says of its size.
+
+    Raises:
+        FileNotFoundError: There is nothing at the path.
+        ValueError: What is there is damaged, not ours, or newer than this version.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"`path` must be a saved fit, got {path}: no such file."
+        )
+    if path.is_dir():
+        for name in (HEADER, ARRAYS):
+            if not (path / name).is_file():
+                raise FileNotFoundError(
+                    f"`path` must be a saved fit, got {path}: it has no {name}."
+                )
+        size = sum((path / name).stat().st_size for name in (HEADER, ARRAYS))
+        _check_size(path, size, max_bytes)
+        files = {name: (path / name).read_bytes() for name in (HEADER, ARRAYS)}
+    else:
+        files = _members(path, path, max_bytes)
+        if sorted(files) != sorted((HEADER, ARRAYS)):
+            raise _fault(path, f"it must hold {HEADER} and {ARRAYS} and nothing else")
+    header = _read_header(path, files[HEADER])
+    hashes = header.pop("arrays", None)
+    found = _members(path, io.BytesIO(files[ARRAYS]), max_bytes)
+    arrays = {
+        _array_name(path, name): _read_npy(path, name, content)
+        for name, content in found.items()
+    }
+    if hashes != {name: data_hash(array) for name, array in arrays.items()}:
+        raise _fault(path, f"{ARRAYS} is not the one that {HEADER} belongs to")
+    return header, arrays
+
+
+def _fault(path: Path, reason: str) -> ValueError:
+    return ValueError(f"`path` must be a saved fit, got {path}: {reason}.")
+
+
+def _check_size(path: Path, size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise _fault(path, f"it holds {size} bytes, more than `max_bytes`, {max_bytes}")
+
+
+def _members(path: Path, source: Path | io.BytesIO, max_bytes: int) -> dict[str, bytes]:
+    """Contents of an archive, never more than its directory says and we allow."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            entries = archive.infolist()
+            _check_size(path, sum(entry.file_size for entry in entries), max_bytes)
+            if len({entry.filename for entry in entries}) != len(entries):
+                raise _fault(path, "it holds the same name twice")
+            return {entry.filename: _content(archive, entry) for entry in entries}
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """A member, unpacked no further than its size; a wrong size fails its checksum."""
+    with archive.open(entry) as file:
+        return file.read(entry.file_size)
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    if str(error).startswith("`path` must be"):
+        return ValueError(str(error))
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return _fault(path, f"it is damaged or of another program ({reason})")
+
+
+def _read_header(path: Path, content: bytes) -> dict[str, Any]:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no number of JSON")
+
+    try:
+        header = json.loads(content.decode("utf-8"), parse_constant=refuse)
+        check_plain(HEADER, header)  # 1e999 is infinite, too.
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, error) from error
+    kind = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(kind, str) or not kind.startswith("graphgrad/"):
+        raise _fault(path, f"{HEADER} has no 'format' of graphgrad")
+    if kind != FORMAT:
+        raise _fault(
+            path,
+            f"its format is {kind!r:.40} and this version reads {FORMAT!r}; update "
+            "graphgrad",
+        )
+    return header
+
+
+def _array_name(path: Path, name: str) -> str:
+    stem = name.removesuffix(".npy")
+    if stem == name or not storable_name(stem):
+        raise _fault(path, f"{name!r} is no name of an array")
+    return stem
+
+
+def _read_npy(path: Path, name: str, content: bytes) -> np.ndarray:
+    file = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(file)
+        # Sizes are compared before an array of that size is made.
+        headers = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        shape, _, dtype = headers[version](file)
+        if not storable_dtype(dtype):
+            raise _fault(path, f"{name!r} holds {dtype}, not numbers")
+        if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
+            raise _fault(path, f"{name!r} is not as long as its shape says")
+        file.seek(0)
+        return np.lib.format.read_array(file, allow_pickle=False)
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error

@@ -1,0 +1,152 @@
+"""Writing a fit, all of it or nothing."""
+
+import io
+import json
+import os
+import secrets
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .layout import (
+    ARRAYS,
+    FORMAT,
+    HEADER,
+    check_plain,
+    data_hash,
+    storable_dtype,
+    storable_name,
+)
+
+
+def write(
+    path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write a header and arrays, all of them or nothing.
+
+    Args:
+        path: A file, if it ends in `.zip`; any other name is a folder, whose other
+            files are left alone.
+        header: Text, finite numbers, truth values, None, lists and dictionaries of
+            them. `"format"` is added.
+        arrays: Numbers or truth values by name; NaN is kept bit for bit.
+
+    Examples:
+        >>> import graphgrad as gg, tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "fit.zip"
+        >>> gg.storage.write(path, {"states": ["prey"]}, {"coefficients": np.eye(2)})
+        >>> header, arrays = gg.storage.read(path)
+        >>> header
+        {'format': 'graphgrad/1', 'states': ['prey']}
+        >>> arrays["coefficients"].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    path = Path(path)
+    checked = {name: _array(name, value) for name, value in arrays.items()}
+    files = {
+        ARRAYS: _archive({f"{n}.npy": _npy(a) for n, a in checked.items()}),
+        HEADER: _header(header, checked),
+    }
+    single = path.suffix == ".zip"
+    if path.exists() and path.is_dir() == single:
+        found = "a folder" if path.is_dir() else "a file"
+        raise ValueError(
+            f"`path` must be a {'file' if single else 'folder'}, got {found}: {path}. "
+            "Names that end in .zip are files, all others are folders."
+        )
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"`path` must lie in a folder that exists, got {path}. Make the folder."
+        )
+    if single:
+        with _beside(path) as temporary:
+            _put(temporary, _archive(files, compress=False))
+            os.replace(temporary, path)
+    elif not path.exists():
+        with _beside(path) as temporary:
+            temporary.mkdir()
+            for name, content in files.items():
+                _put(temporary / name, content)
+            os.replace(temporary, path)
+    else:
+        # The header comes last: it has the hashes, so that a reader would notice.
+        with _beside(path / ARRAYS) as first, _beside(path / HEADER) as second:
+            _put(first, files[ARRAYS])
+            _put(second, files[HEADER])
+            os.replace(first, path / ARRAYS)
+            os.replace(second, path / HEADER)
+
+
+def _header(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    if header.get("format", FORMAT) != FORMAT:
+        raise ValueError(
+            f"`header['format']` must be {FORMAT!r}, got {header['format']!r}. Leave "
+            "it out."
+        )
+    if "arrays" in header:
+        raise ValueError(
+            "`header` must have no 'arrays', got one. Give them as `arrays`."
+        )
+    check_plain("header", dict(header))
+    whole = {"format": FORMAT, **header}
+    whole["arrays"] = {name: data_hash(array) for name, array in arrays.items()}
+    return (json.dumps(whole, indent=1, allow_nan=False) + "\n").encode("ascii")
+
+
+def _array(name: Any, value: Any) -> np.ndarray:
+    if not storable_name(name):
+        raise ValueError(
+            f"`arrays` must be named like variables, got {name!r}. Use letters, digits "
+            "and underscores."
+        )
+    array = np.asarray(value)
+    if not storable_dtype(array.dtype):
+        raise ValueError(
+            f"`arrays[{name!r}]` must hold numbers or truth values, got "
+            f"{array.dtype}. Text belongs into the header."
+        )
+    return array
+
+
+def _npy(array: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.lib.format.write_array(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
+def _archive(files: Mapping[str, bytes], *, compress: bool = True) -> bytes:
+    """A zip archive; the same files give the same bytes, at any time of day."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(
+                zipfile.ZipInfo(name),
+                content,
+                zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED,
+            )
+    return out.getvalue()
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name in the same folder, and nothing there afterwards, whatever happens."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield temporary
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def _put(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
