@@ -178,6 +178,7 @@ def test_what_is_conserved_is_for_any_amounts():
         library,
         states,
     )
+    assert told.ties is not None
     names = library.names(states)
     amounts = np.random.default_rng(0).normal(size=told.ties.shape[1])
     C = spread(told, np.clip(amounts, told.low[0], told.high[0]))
@@ -198,12 +199,14 @@ def test_equal_coefficients_share_what_is_known():
     library = gg.Polynomial(2, 1)
     pair = gg.equal(("x1", "x2"), ("x2", "x1"))
     told = knowledge([pair, gg.bounds("x1", "x2", -0.3, 0.4)], library)
+    assert told.ties is not None
     assert told.ties.shape == (6, 5)
     C = spread(told, np.arange(1.0, 6.0))
     assert C[0, 2] == C[1, 1] == 1
     k = int(np.flatnonzero(told.ties[2])[0])
     assert (told.low[0, k], told.high[0, k]) == (-0.3, 0.4)
     told = knowledge([pair, gg.known("x2", "x1", 0.2)], library)
+    assert told.ties is not None
     assert told.base[0, 2] == told.base[1, 1] == 0.2
     assert told.ties.shape == (6, 4)
 

@@ -251,14 +251,14 @@ def _free(told: _Told, zero: Matrix, still: Matrix) -> Knowledge:
         if where.any():
             told.disagree(what, np.argwhere(where)[0].tolist(), remedy)
     base = np.where(open_, np.clip(zero, low, high), values)
-    ends = (np.where(open_, end - base, 0) for end in (low, high))
     return Knowledge(
         base,
         zero,
         open_,
-        *ends,
-        np.where(open_, np.clip(still, low, high) - base, 0),
-        None,
+        low=np.where(open_, low - base, 0),
+        high=np.where(open_, high - base, 0),
+        still=np.where(open_, np.clip(still, low, high) - base, 0),
+        ties=None,
     )
 
 
