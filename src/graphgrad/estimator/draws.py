@@ -1,0 +1,141 @@
+"""Draws of what comes after a state, with all that is not known about it."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from ..checks import check_at_least, check_choice
+from .evaluation import Evaluation, choose_origins, evaluation
+from .forecast import Ensemble, Forecast, divergence, roll
+from .frames import Panel
+from .prepare import is_regular
+from .record import Fit, read_inputs
+from .states import StateEstimate, check_level, filtered_states
+from .uncertainty import draw_coefficients, normal_draws
+
+SOURCES = ("noise", "coefficients", "state")
+"""What a forecast does not know."""
+
+
+class Draws(NamedTuple):
+    """Members that go on from any state.
+
+    Attributes:
+        fit: The fit.
+        keys: Random keys, for the states and for the noise.
+        coefficients: C of each member.
+        sources: Which of `SOURCES` are drawn.
+        level: Probability of the bands.
+    """
+
+    fit: Fit
+    keys: PRNGKeyArray
+    coefficients: Float[np.ndarray, "members Nx M"]
+    sources: tuple[str, ...]
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        key: PRNGKeyArray,
+        fit: Fit,
+        *,
+        members: Any,
+        level: float,
+        sources: tuple[str, ...] = SOURCES,
+    ) -> "Draws":
+        """With coefficients drawn from their law."""
+        members = check_at_least("members", members, 1, "200 give fair bands.")
+        check_level(level)
+        for source in sources:
+            check_choice("sources", source, SOURCES)
+        first, *rest = jax.random.split(key, 3)
+        coefficients = np.tile(fit.coefficients, (members, 1, 1))
+        if "coefficients" in sources and fit.estimated.any():
+            drawn = normal_draws(first, members, fit.covariance())
+            coefficients = draw_coefficients(drawn, fit.coefficients, fit.estimated)
+        return cls(fit, jax.numpy.stack(rest), coefficients, tuple(sources), level)
+
+    def after(
+        self, laws: StateEstimate, row: int, steps: int, inputs: Any
+    ) -> tuple[Ensemble, Ensemble]:
+        """States and observations after the state of a row.
+
+        Args:
+            laws: States and how well they are known.
+            row: Which of them to go on from.
+            steps: How many steps to take.
+            inputs: Inputs of these steps, if there are any.
+        """
+        members = len(self.coefficients)
+        mean, covariance = laws.mean[row], laws.covariance[row]
+        x = np.tile(mean, (members, 1))
+        if "state" in self.sources:
+            x += normal_draws(self.keys[0], members, covariance)
+        states, seen = roll(
+            self.keys[1],
+            self.fit.model,
+            self.coefficients,
+            x,
+            self.fit.bounds(mean),
+            steps=steps,
+            noise="noise" in self.sources,
+            inputs=inputs,
+        )
+        return Ensemble(states, self.level), Ensemble(seen, self.level)
+
+
+def forecast_from(
+    draws: Draws, panel: Panel, laws: list[StateEstimate], steps: Any, inputs: Any
+) -> Forecast:
+    """What comes after the last row of a series."""
+    steps = check_at_least("steps", steps, 1, "It is how far to look ahead.")
+    if len(panel.series) > 1:
+        raise ValueError(
+            "`y` must be one series to forecast from, got several. Give the one that "
+            "is to go on."
+        )
+    states, seen = draws.after(laws[0], -1, steps, inputs)
+    share, message = divergence(states.members)
+    if message:
+        warnings.warn(message, stacklevel=4)
+    when, dt = panel.series[0].times, draws.fit.prepared.dt
+    begin = 0.0 if when is None else float(when[-1])
+    times = begin + dt * np.arange(1, steps + 1)
+    return Forecast(states, seen, times, share, message)
+
+
+def rolling_origins(
+    key: PRNGKeyArray,
+    draws: Draws,
+    y: Any,
+    times: Any,
+    inputs: Any,
+    *,
+    horizon: int,
+    origins: Any,
+) -> Evaluation:
+    """Forecasts from several rows of a series against what came."""
+    fit = draws.fit
+    panel, data = fit.rows(y, times, inputs)
+    series = panel.series[0]
+    if len(panel.series) > 1 or not is_regular(series.times, fit.prepared.dt):
+        raise ValueError(
+            "`y` must be one series whose rows are dt apart, got another. Evaluate "
+            "each series for itself; fill rows that are missing with NaN."
+        )
+    chosen = choose_origins(origins, len(series.values), horizon)
+    driving = read_inputs(inputs, panel)
+    (laws,), _ = filtered_states(key, fit.engine, data)
+    forecasts, gone = [], []
+    for origin in chosen:
+        future = None
+        if driving is not None:
+            future = driving.series[0].values[origin : origin + horizon]
+        states, seen = draws.after(laws, origin - 1, horizon, future)
+        forecasts.append(seen)
+        gone.append(divergence(states.members)[0])
+    return evaluation(series.values, chosen, forecasts, np.mean(gone, axis=0))
