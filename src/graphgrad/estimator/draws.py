@@ -25,14 +25,16 @@ class Draws(NamedTuple):
 
     Attributes:
         fit: The fit.
-        keys: Random keys, for the states and for the noise.
+        state_key: Random key of where members begin.
+        noise_key: Random key of how they move and are seen.
         coefficients: C of each member.
         sources: Which of `SOURCES` are drawn.
         level: Probability of the bands.
     """
 
     fit: Fit
-    keys: PRNGKeyArray
+    state_key: PRNGKeyArray
+    noise_key: PRNGKeyArray
     coefficients: Float[np.ndarray, "members Nx M"]
     sources: tuple[str, ...]
     level: float
@@ -52,12 +54,12 @@ class Draws(NamedTuple):
         check_level(level)
         for source in sources:
             check_choice("sources", source, SOURCES)
-        first, *rest = jax.random.split(key, 3)
+        first, *keys = jax.random.split(key, 3)
         coefficients = np.tile(fit.coefficients, (members, 1, 1))
         if "coefficients" in sources and fit.estimated.any():
             drawn = normal_draws(first, members, fit.covariance())
             coefficients = draw_coefficients(drawn, fit.coefficients, fit.estimated)
-        return cls(fit, jax.numpy.stack(rest), coefficients, tuple(sources), level)
+        return cls(fit, *keys, coefficients, tuple(sources), level)
 
     def after(
         self, laws: StateEstimate, row: int, steps: int, inputs: Any
@@ -74,9 +76,9 @@ class Draws(NamedTuple):
         mean, covariance = laws.mean[row], laws.covariance[row]
         x = np.tile(mean, (members, 1))
         if "state" in self.sources:
-            x += normal_draws(self.keys[0], members, covariance)
+            x += normal_draws(self.state_key, members, covariance)
         states, seen = roll(
-            self.keys[1],
+            self.noise_key,
             self.fit.model,
             self.coefficients,
             x,
@@ -93,7 +95,7 @@ def forecast_from(
 ) -> Forecast:
     """What comes after the last row of a series."""
     steps = check_at_least("steps", steps, 1, "It is how far to look ahead.")
-    if len(panel.series) > 1:
+    if len(panel.series) != 1:
         raise ValueError(
             "`y` must be one series to forecast from, got several. Give the one that "
             "is to go on."
@@ -129,13 +131,13 @@ def rolling_origins(
         )
     chosen = choose_origins(origins, len(series.values), horizon)
     driving = read_inputs(inputs, panel)
-    (laws,), _ = filtered_states(key, fit.engine, data)
+    laws, _ = filtered_states(key, fit.engine, data)
     forecasts, gone = [], []
-    for origin in chosen:
+    for origin in chosen.tolist():
         future = None
         if driving is not None:
             future = driving.series[0].values[origin : origin + horizon]
-        states, seen = draws.after(laws, origin - 1, horizon, future)
+        states, seen = draws.after(laws[0], origin - 1, horizon, future)
         forecasts.append(seen)
         gone.append(divergence(states.members)[0])
     return evaluation(series.values, chosen, forecasts, np.mean(gone, axis=0))

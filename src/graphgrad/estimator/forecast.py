@@ -83,9 +83,9 @@ class Bounds(NamedTuple):
     reach: Float[np.ndarray, "Nx"]
 
     @classmethod
-    def of(cls, states: Float[np.ndarray, "T Nx"]) -> "Bounds":
-        """Far outside of where these were."""
-        low, high = states.min(axis=0), states.max(axis=0)
+    def of(cls, bands: Float[np.ndarray, "rows Nx 2"]) -> "Bounds":
+        """Far outside of where states were, by lower and upper ends at some times."""
+        low, high = bands[..., 0].min(axis=0), bands[..., 1].max(axis=0)
         size = np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
         return cls((low + high) / 2, FAR * size)
 
@@ -119,12 +119,20 @@ def roll(
             f"`future_inputs` must be given for a model with {n_inputs} inputs, got "
             "None. Give one row for each step."
         )
+    acting = None
     if inputs is not None:
         remedy = "Give one row for each step, one column for each input."
         check_shape("future_inputs", inputs.shape, (steps, n_inputs), remedy)
-    keys = jax.random.split(key, (steps, 2, len(x)))
+        acting = jnp.asarray(inputs)
     states, seen = _roll(
-        keys, model, jnp.asarray(coefficients), jnp.asarray(x), bounds, inputs, noise
+        key,
+        model,
+        jnp.asarray(coefficients),
+        jnp.asarray(x),
+        bounds,
+        acting,
+        steps,
+        noise,
     )
     return np.swapaxes(np.asarray(states), 0, 1), np.swapaxes(np.asarray(seen), 0, 1)
 
@@ -147,12 +155,13 @@ def divergence(
 
 @compiled
 def _roll(
-    keys: PRNGKeyArray,
+    key: PRNGKeyArray,
     model: StateSpaceModel,
     coefficients: Array,
     x: Array,
     bounds: Bounds,
     inputs: Array | None,
+    steps: int,
     noise: bool,
 ) -> tuple[Array, Array]:
     centre, reach = (jnp.asarray(part, x.dtype) for part in bounds)
@@ -184,7 +193,8 @@ def _roll(
         observed = jnp.where(alive, observed, jnp.nan)
         return following, (following, observed)
 
-    _, results = jax.lax.scan(step, x, ((keys[:, 0], keys[:, 1]), inputs))
+    keys = jax.random.split(key, (2, steps, len(x)))
+    _, results = jax.lax.scan(step, x, ((keys[0], keys[1]), inputs))
     return results
 
 

@@ -55,7 +55,7 @@ def lay_out(
     inputs: Sequence[str],
     states: Any,
     observation: Any,
-    library: AbstractLibrary | None,
+    library: Any,
     degree: Any,
 ) -> Layout:
     """From what the user says and what the data look like.
@@ -106,7 +106,7 @@ def _names(
     columns: Sequence[str] | None,
     n_columns: int,
     observation: Any,
-    library: AbstractLibrary | None,
+    library: Any,
     n_inputs: int,
 ) -> tuple[str, ...]:
     if states is not None:
@@ -119,7 +119,7 @@ def _names(
         return tuple(states)
     if observation is None:
         return tuple(columns) if columns is not None else default_states(n_columns)
-    if library is not None and isinstance(library, AbstractLibrary):
+    if isinstance(library, AbstractLibrary):
         return default_states(library.n_states - n_inputs)
     if not callable(observation) and np.ndim(observation) == 2:
         return default_states(np.shape(observation)[1])

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any
 
 from ..solvers import AdaptiveProgress
 
@@ -18,11 +18,12 @@ class ProgressLine:
     Used as a context, and called with what solvers tell their callbacks.
 
     Args:
-        stream: Where to write; nothing is written if it is no terminal.
+        stream: Where to write, standard error if None; nothing is written if it is no
+            terminal.
         patience: Seconds before anything is shown.
     """
 
-    def __init__(self, stream: TextIO | None = None, patience: float = PATIENCE):
+    def __init__(self, stream: Any = None, patience: float = PATIENCE):
         self._stream = sys.stderr if stream is None else stream
         self._patience = patience
         self._shown = False

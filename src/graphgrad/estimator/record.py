@@ -96,7 +96,8 @@ class Fit(NamedTuple):
 
     def bounds(self, x: Float[np.ndarray, "Nx"]) -> Bounds:
         """Where states are that have not diverged, about the data and this one."""
-        return Bounds.of(np.concatenate([*(e.mean for e in self.smoothed), x[None]]))
+        bands = [estimate.band() for estimate in self.smoothed]
+        return Bounds.of(np.concatenate([*bands, np.stack([x, x], axis=-1)[None]]))
 
     def rows(self, y: Any, times: Any, inputs: Any) -> tuple[Panel, Arranged]:
         """Other data, and the fitted model with their schedule."""

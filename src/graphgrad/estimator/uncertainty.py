@@ -33,7 +33,9 @@ def coefficient_covariance(
     used = np.take_along_axis(support, active, axis=1).ravel()
     # Terms of an equation come in the order of their columns.
     matrix = np.asarray(
-        _information(data.model, jnp.asarray(data.ys), jnp.asarray(path), active)
+        _information(
+            data.model, jnp.asarray(data.ys), jnp.asarray(path), jnp.asarray(active)
+        )
     )[np.ix_(used, used)]
     unit = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), 1))
     units = np.outer(unit, unit)
@@ -64,4 +66,4 @@ def draw_coefficients(
 def _information(
     model: StateSpaceModel, ys: Array, path: Array, active: Int[Array, "Nx A"]
 ) -> Float[Array, "n n"]:
-    return information(model, ys, path, jnp.asarray(active)).coefficients
+    return information(model, ys, path, active).coefficients
