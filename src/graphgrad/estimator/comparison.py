@@ -90,10 +90,12 @@ def compare_fits(fits: Mapping[str, GraphGrad]) -> Comparison:
     Examples:
         >>> import graphgrad as gg, jax
         >>> system = gg.systems.lotka_volterra()
-        >>> y = system.simulate(jax.random.key(0), steps=60).observations
-        >>> fits = {f"degree {d}": gg.GraphGrad(degree=d).fit(y) for d in (1, 2)}
-        >>> gg.compare_fits(fits).rows[0].name
-        'degree 2'
+        >>> y = system.simulate(jax.random.key(0), steps=100).observations
+        >>> free = gg.GraphGrad().fit(y)
+        >>> apart = gg.only_edges([])
+        >>> alone = gg.GraphGrad(constraints=[apart]).fit(y)
+        >>> gg.compare_fits({"free": free, "alone": alone}).rows[0].name
+        'free'
     """
     check_at_least("fits", len(fits), 1, "Give a dictionary of fitted models.")
     for fit in fits.values():

@@ -76,14 +76,14 @@ class GraphGrad(AbstractFitted):
     Examples:
         >>> import graphgrad as gg, jax
         >>> system = gg.systems.lotka_volterra()
-        >>> y = system.simulate(jax.random.key(0), steps=60).observations
+        >>> y = system.simulate(jax.random.key(0), steps=100).observations
         >>> model = gg.GraphGrad(degree=2, dt=0.03, states=["prey", "predator"])
         >>> model.fit(y).outcome_
         'converged'
         >>> for line in model.equations(digits=1):
         ...     print(line)
-        prey[t+1] = 1 prey - 0.03 prey predator
-        predator[t+1] = 1 predator + 0.02 prey predator
+        prey[t+1] = 1 prey - 0.003 prey predator
+        predator[t+1] = 1 predator + 0.002 prey predator
     """
 
     def __init__(
