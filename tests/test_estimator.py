@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import time
 
 import jax
 import networkx as nx
@@ -209,20 +210,21 @@ class Terminal(io.StringIO):
 def test_a_line_on_a_terminal_that_is_watched():
     progress = AdaptiveProgress("refine", 10, 150, -12.3, 4)
     told = []
-    for watched, patience, shown in (
-        (True, 0, True),
-        (True, 99, False),
-        (False, 0, False),
-    ):
+    for watched, patience in ((True, 0), (True, 99), (False, 0)):
         stream = Terminal(watched)
         with ProgressLine(stream, patience) as line:
             callback = line.beside(told.append)
             assert callback is not None
             callback(progress)
-        assert ("refine, 10 of at most 150 sweeps" in stream.getvalue()) == shown
-        assert not stream.getvalue() or stream.getvalue().endswith("\r")
+            # A solver without a callback runs in one piece.
+            assert line.beside(None) is None
+            time.sleep(0.1)
+        shown = watched and patience == 0
+        assert ("graphgrad: 0 s, " in stream.getvalue()) == shown
+        # It is wiped away at the end.
+        assert not shown or stream.getvalue().endswith("\r" + 79 * " " + "\r")
     assert told == [progress] * 3
-    assert ProgressLine(Terminal(False)).beside(None) is None
+    assert line.beside(told.append) == told.append
 
 
 def test_importing_the_package_leaves_scikit_learn_alone():

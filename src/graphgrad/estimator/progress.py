@@ -11,11 +11,16 @@ from ..solvers import AdaptiveProgress
 PATIENCE = 2.0
 """Seconds of a fit before anything is shown."""
 
+BEAT = 0.5
+"""Seconds from one line to the next."""
+
 
 class ProgressLine:
-    """What a fit is at, on a terminal that somebody watches, once it takes long.
+    """How long a fit has taken, on a terminal that somebody watches.
 
-    Used as a context, and called with what solvers tell their callbacks.
+    Used as a context. What a fit is at is shown, too, if it reports: solvers report to
+    a callback only. They are not given one for the sake of the line, since they then
+    run in slices, which compile anew.
 
     Args:
         stream: Where to write, standard error if None; nothing is written if it is no
@@ -26,51 +31,55 @@ class ProgressLine:
     def __init__(self, stream: Any = None, patience: float = PATIENCE):
         self._stream = sys.stderr if stream is None else stream
         self._patience = patience
-        self._shown = False
+        self._words = "the first fit of a shape compiles"
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self.active = bool(self._stream.isatty())
-        self._begin = time.monotonic()
-        # A first fit of a shape compiles, during which no solver reports.
-        first = "compiling, which takes a while the first time ..."
-        self._timer = threading.Timer(patience, self._show, (first,))
-        self._timer.daemon = True
 
     def __enter__(self) -> "ProgressLine":
-        self._begin = time.monotonic()
         if self.active:
-            self._timer.start()
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        if self._shown:
-            self._stream.write("\r" + " " * 79 + "\r")
-            self._stream.flush()
-
-    def __call__(self, progress: Any) -> None:
-        """Show where the fit is."""
-        if self.active and time.monotonic() - self._begin > self._patience:
-            self._timer.cancel()
-            self._show(_words(progress))
+        self._over.set()
+        if self.active:
+            self._thread.join()
 
     def beside(self, callback: Callable | None) -> Callable | None:
-        """A callback that shows the line as well; None if nobody looks."""
-        if not self.active:
+        """The callback, which also tells the line; None stays None."""
+        if callback is None or not self.active:
             return callback
 
         def tell(progress: Any) -> None:
-            self(progress)
-            if callback is not None:
-                callback(progress)
+            self._words = describe(progress)
+            callback(progress)
 
         return tell
 
-    def _show(self, text: str) -> None:
-        self._shown = True
-        self._stream.write(f"\rgraphgrad: {text}"[:79].ljust(79))
+    def _run(self) -> None:
+        begin = time.monotonic()
+        if self._over.wait(self._patience):
+            return
+        while True:
+            seconds = time.monotonic() - begin
+            self._write(f"graphgrad: {seconds:.0f} s, {self._words}")
+            if self._over.wait(BEAT):
+                break
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        self._stream.write("\r" + text[:79].ljust(79) + "\r")
         self._stream.flush()
 
 
-def _words(progress: Any) -> str:
+def describe(progress: Any) -> str:
+    """In words where a solver is.
+
+    Examples:
+        >>> describe(AdaptiveProgress("refine", 10, 150, -12.34, 4))
+        'refine, 10 of at most 150 sweeps, log-likelihood -12.3, 4 terms'
+    """
     if isinstance(progress, AdaptiveProgress):
         where = f"{progress.stage}, {progress.sweeps} of at most {progress.most} sweeps"
     else:
