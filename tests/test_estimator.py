@@ -3,12 +3,13 @@
 import io
 import pickle
 import time
+from typing import Any
 
 import jax
 import networkx as nx
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone as sklearn_clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
@@ -21,6 +22,10 @@ from stubs import least_squares
 
 LOTKA = gg.systems.lotka_volterra()
 NAMES = ["prey", "predator"]
+
+
+def clone(model) -> Any:
+    return sklearn_clone(model)
 
 
 @pytest.fixture
@@ -131,10 +136,10 @@ def test_the_paper_s_solver(y):
 class AsSklearn(gg.GraphGrad):
     """With a second argument for targets, as scikit-learn's checks pass some."""
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None):  # pyright: ignore
         return super().fit(X)
 
-    def score(self, X, y=None):
+    def score(self, X, y=None):  # pyright: ignore
         return super().score(X)
 
 

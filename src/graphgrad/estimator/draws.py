@@ -54,12 +54,12 @@ class Draws(NamedTuple):
         check_level(level)
         for source in sources:
             check_choice("sources", source, SOURCES)
-        first, *keys = jax.random.split(key, 3)
+        first, state_key, noise_key = jax.random.split(key, 3)
         coefficients = np.tile(fit.coefficients, (members, 1, 1))
         if "coefficients" in sources and fit.estimated.any():
             drawn = normal_draws(first, members, fit.covariance())
             coefficients = draw_coefficients(drawn, fit.coefficients, fit.estimated)
-        return cls(fit, *keys, coefficients, tuple(sources), level)
+        return cls(fit, state_key, noise_key, coefficients, tuple(sources), level)
 
     def after(
         self, laws: StateEstimate, row: int, steps: int, inputs: Any

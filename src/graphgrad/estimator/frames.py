@@ -5,6 +5,7 @@ and in a column `t` or `time` when its rows were observed.
 """
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import narwhals.stable.v1 as nw
@@ -228,9 +229,10 @@ def _clock(times: Any) -> np.ndarray | None:
     array = np.asarray(times)
     if array.dtype.kind in "mM":
         array = (array - array[:1]) / np.timedelta64(1, "s")
+    elif array.dtype == object and isinstance(array.flat[0], date):
+        array = np.array([(when - array.flat[0]).total_seconds() for when in array])
     remedy = "Give one number or date for each row."
-    array = check_finite("times", array, remedy)
-    return check_finite("times", array.ravel(), remedy)
+    return check_finite("times", array, remedy).ravel()
 
 
 def _is_frame(part: Any) -> bool:
