@@ -241,3 +241,9 @@ def test_importing_the_package_leaves_scikit_learn_alone():
     assert {"GraphGrad", "compare_fits"} <= set(dir(gg))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         gg.Nothing  # noqa: B018  # pyright: ignore
+
+
+@pytest.mark.slow
+def test_prices_chosen_by_held_out_rows(y):
+    model = gg.GraphGrad(states=NAMES, selection="held-out").fit(y)
+    assert ((model.coef_ != 0) == (LOTKA.coefficients() != 0)).all()

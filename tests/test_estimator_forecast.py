@@ -10,6 +10,7 @@ from graphgrad.engines import GaussianSmoother
 from graphgrad.estimator import fitting
 from graphgrad.estimator.evaluation import choose_origins
 from graphgrad.estimator.forecast import Ensemble
+from graphgrad.estimator.uncertainty import state_slopes
 from oracles import exact_smoother, extended_kalman, linear_log_likelihood, linear_model
 from stubs import least_squares
 
@@ -143,6 +144,26 @@ def test_coefficients_scatter_by_their_covariance(linear):
     np.testing.assert_allclose(
         np.cov(ahead.states.members[:, 0].T), expected, atol=0.05 * expected.max()
     )
+
+
+def test_other_coefficients_take_the_last_state_for_another(linear, x64):
+    model, y = linear
+    fit, rows = model._fit, model._fit.rows(y, None, None)[1]
+    slopes = state_slopes(jax.random.key(0), fit.engine, rows, fit.estimated)
+    # The last filtered mean is the last smoothed one, of the exact smoother.
+    C, step = jnp.asarray(model.coef_), 1e-5
+    for number, place in enumerate(np.argwhere(fit.estimated).tolist()):
+        ends = [
+            exact_smoother(rows.model.with_coefficients(C.at[*place].add(sign)), y)[1][
+                -1
+            ]
+            for sign in (step, -step)
+        ]
+        expected = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(slopes[-1, :, number], expected, rtol=1e-4)
+    one = model.forecast(1, y, 4000, sources=("state",)).states.members[:, 0]
+    two = model.forecast(1, y, 4000, sources=("state", "coefficients"))
+    assert (two.states.members[:, 0].var(axis=0) > one.var(axis=0)).all()
 
 
 def test_members_that_run_away_are_named(recwarn):

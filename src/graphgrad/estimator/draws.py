@@ -8,13 +8,14 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
+from ..model import Arranged
 from .evaluation import Evaluation, choose_origins, evaluation
 from .forecast import Ensemble, Forecast, divergence, roll
 from .frames import Panel
 from .prepare import is_regular
 from .record import Fit, read_inputs
 from .states import StateEstimate, check_level, filtered_states
-from .uncertainty import draw_coefficients, normal_draws
+from .uncertainty import normal_draws, state_slopes
 
 SOURCES = ("noise", "coefficients", "state")
 """What a forecast does not know."""
@@ -27,7 +28,7 @@ class Draws(NamedTuple):
         fit: The fit.
         state_key: Random key of where members begin.
         noise_key: Random key of how they move and are seen.
-        coefficients: C of each member.
+        departures: What the estimated coefficients of each member depart by.
         sources: Which of `SOURCES` are drawn.
         level: Probability of the bands.
     """
@@ -35,7 +36,7 @@ class Draws(NamedTuple):
     fit: Fit
     state_key: PRNGKeyArray
     noise_key: PRNGKeyArray
-    coefficients: Float[np.ndarray, "members Nx M"]
+    departures: Float[np.ndarray, "members n"]
     sources: tuple[str, ...]
     level: float
 
@@ -55,14 +56,21 @@ class Draws(NamedTuple):
         for source in sources:
             check_choice("sources", source, SOURCES)
         first, state_key, noise_key = jax.random.split(key, 3)
-        coefficients = np.tile(fit.coefficients, (members, 1, 1))
+        departures = np.zeros((members, int(np.sum(fit.estimated))))
         if "coefficients" in sources and fit.estimated.any():
-            drawn = normal_draws(first, members, fit.covariance())
-            coefficients = draw_coefficients(drawn, fit.coefficients, fit.estimated)
-        return cls(fit, state_key, noise_key, coefficients, tuple(sources), level)
+            departures = normal_draws(first, members, fit.covariance())
+        return cls(fit, state_key, noise_key, departures, tuple(sources), level)
+
+    def laws(self, data: Arranged, estimate: StateEstimate) -> "Laws":
+        """Laws of the states of one series, with what they owe to the coefficients."""
+        if not {"state", "coefficients"} <= set(self.sources):
+            return Laws(estimate, None)
+        fit = self.fit
+        slopes = state_slopes(self.state_key, fit.engine, data, fit.estimated)
+        return Laws(estimate, slopes[data.rows[0]])
 
     def after(
-        self, laws: StateEstimate, row: int, steps: int, inputs: Any
+        self, laws: "Laws", row: int, steps: int, inputs: Any
     ) -> tuple[Ensemble, Ensemble]:
         """States and observations after the state of a row.
 
@@ -72,17 +80,23 @@ class Draws(NamedTuple):
             steps: How many steps to take.
             inputs: Inputs of these steps, if there are any.
         """
-        members = len(self.coefficients)
-        mean, covariance = laws.mean[row], laws.covariance[row]
+        fit, members = self.fit, len(self.departures)
+        coefficients = np.tile(fit.coefficients, (members, 1, 1))
+        coefficients[:, fit.estimated] += self.departures
+        mean = laws.estimate.mean[row]
         x = np.tile(mean, (members, 1))
         if "state" in self.sources:
+            covariance = laws.estimate.covariance[row]
             x += normal_draws(self.state_key, members, covariance)
+        if laws.slopes is not None:
+            # With other coefficients the last state would have been taken for another.
+            x += self.departures @ laws.slopes[row].T
         states, seen = roll(
             self.noise_key,
-            self.fit.model,
-            self.coefficients,
+            fit.model,
+            coefficients,
             x,
-            self.fit.bounds(mean),
+            fit.bounds(mean),
             steps=steps,
             noise="noise" in self.sources,
             inputs=inputs,
@@ -90,8 +104,20 @@ class Draws(NamedTuple):
         return Ensemble(states, self.level), Ensemble(seen, self.level)
 
 
+class Laws(NamedTuple):
+    """States of a series, and how their means move with the coefficients."""
+
+    estimate: StateEstimate
+    slopes: Float[np.ndarray, "T Nx n"] | None
+
+
 def forecast_from(
-    draws: Draws, panel: Panel, laws: list[StateEstimate], steps: Any, inputs: Any
+    draws: Draws,
+    panel: Panel,
+    data: Arranged,
+    estimates: list[StateEstimate],
+    steps: Any,
+    inputs: Any,
 ) -> Forecast:
     """What comes after the last row of a series."""
     steps = check_at_least("steps", steps, 1, "It is how far to look ahead.")
@@ -100,7 +126,8 @@ def forecast_from(
             "`y` must be one series to forecast from, got several. Give the one that "
             "is to go on."
         )
-    states, seen = draws.after(laws[0], -1, steps, inputs)
+    laws = draws.laws(data, estimates[0])
+    states, seen = draws.after(laws, -1, steps, inputs)
     share, message = divergence(states.members)
     if message:
         warnings.warn(message, stacklevel=4)
@@ -131,13 +158,13 @@ def rolling_origins(
         )
     chosen = choose_origins(origins, len(series.values), horizon)
     driving = read_inputs(inputs, panel)
-    laws, _ = filtered_states(key, fit.engine, data)
+    laws = draws.laws(data, filtered_states(key, fit.engine, data)[0][0])
     forecasts, gone = [], []
     for origin in chosen.tolist():
         future = None
         if driving is not None:
             future = driving.series[0].values[origin : origin + horizon]
-        states, seen = draws.after(laws[0], origin - 1, horizon, future)
+        states, seen = draws.after(laws, origin - 1, horizon, future)
         forecasts.append(seen)
         gone.append(divergence(states.members)[0])
     return evaluation(series.values, chosen, forecasts, np.mean(gone, axis=0))

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..compiling import compiled
-from ..engines import information
+from ..engines import AbstractEngine, information
 from ..model import Arranged, StateSpaceModel
 
 
@@ -51,15 +51,40 @@ def normal_draws(
     return np.asarray(jax.random.normal(key, (members, len(root)))) @ root.T
 
 
-def draw_coefficients(
-    departures: Float[np.ndarray, "members n"],
-    coefficients: Float[np.ndarray, "Nx M"],
+def state_slopes(
+    key: PRNGKeyArray,
+    engine: AbstractEngine,
+    data: Arranged,
     support: Bool[np.ndarray, "Nx M"],
-) -> Float[np.ndarray, "members Nx M"]:
-    """Coefficients of every member, from what those on a support depart by."""
-    drawn = np.tile(coefficients, (len(departures), 1, 1))
-    drawn[:, support] += departures
-    return drawn
+) -> Float[np.ndarray, "T Nx n"]:
+    """How filtered means move with the coefficients on a support.
+
+    Where states come from is inferred with the coefficients that were found; with
+    others they would have been elsewhere. Zero for engines that draw at random, which
+    have no such derivative.
+    """
+    rows, columns = np.nonzero(support)
+    ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
+    if engine.stochastic or not len(rows):
+        return np.zeros((len(ys), len(support), len(rows)))
+    places = jnp.asarray(rows), jnp.asarray(columns)
+    return np.asarray(_slopes(key, engine, data.model, ys, *places))
+
+
+@compiled
+def _slopes(
+    key: PRNGKeyArray,
+    engine: AbstractEngine,
+    model: StateSpaceModel,
+    ys: Array,
+    rows: Int[Array, "n"],
+    columns: Int[Array, "n"],
+) -> Float[Array, "T Nx n"]:
+    def means(change: Array) -> Array:
+        moved = model.coefficients.at[rows, columns].add(change)
+        return engine.filter(key, model.with_coefficients(moved), ys).means
+
+    return jax.jacfwd(means)(jnp.zeros(len(rows), ys.dtype))
 
 
 @compiled

@@ -183,11 +183,13 @@ class AbstractFitted(BaseEstimator):
         draws = Draws.of(
             self._key(random_state), fit, members=members, level=level, sources=sources
         )
-        panel, laws = fit.panel, fit.smoothed
+        panel, data, estimates = fit.panel, fit.data, fit.smoothed
         if y is not None:
             panel, data = fit.rows(y, times, inputs)
-            laws = smoothed_states(self._key(), fit.engine, data)
-        return forecast_from(draws, panel, laws, steps, _plain(future_inputs))
+            estimates = smoothed_states(self._key(), fit.engine, data)
+        return forecast_from(
+            draws, panel, data, estimates, steps, _plain(future_inputs)
+        )
 
     @in_double
     def simulate(
