@@ -258,3 +258,18 @@ def test_comparison_of_nested_fits(linear):
         gg.compare_fits({"full": full, "other": other})
     with pytest.raises(ValueError, match="`fits` must be"):
         gg.compare_fits({})
+
+
+@pytest.mark.parametrize("engine", ["particle", "ensemble"])
+def test_engines_that_draw_at_random(linear, engine):
+    exact, y = linear
+    options = {**exact.get_params(), "engine": engine, "n_particles": 200}
+    model = gg.GraphGrad(**options).fit(exact._fit.data.ys)
+    assert type(model._fit.engine).__name__.lower().startswith(engine)
+    # Sums over 20 rows scatter by 0.3 or so.
+    assert model.score(y) == pytest.approx(exact.score(y), abs=1.5 / y.size)
+    assert model.score(y) == model.score(y)
+    away = model.smooth(y).mean - exact.smooth(y).mean
+    assert np.sqrt(np.mean(away**2)) < 0.2
+    assert np.abs(model.filter(y).mean - exact.filter(y).mean).max() < 0.4
+    assert np.isfinite(model.forecast(3, y, members=20).mean).all()

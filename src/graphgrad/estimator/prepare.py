@@ -10,7 +10,6 @@ from jaxtyping import Float
 
 from ..checks import check_finite, check_positive, check_series, check_shape
 from ..model import (
-    AbstractNoise,
     AbstractScaleNoise,
     Arranged,
     GaussianNoise,
@@ -197,12 +196,13 @@ def is_regular(times: np.ndarray | None, dt: float) -> bool:
 
 
 def _asked(name: str, value: Any) -> bool:
+    """Whether this is to be learnt."""
     if isinstance(value, str) and value != LEARN:
         raise ValueError(
             f"`{name}` must be 'learn' or a value, got {value!r}. "
             "Write 'learn' to learn it from the data."
         )
-    return isinstance(value, str) and not isinstance(value, AbstractNoise)
+    return isinstance(value, str)
 
 
 def _initial(
@@ -242,12 +242,8 @@ def _check_rows(panel: Panel) -> None:
             f"(n_samples={rows}). Equations need a longer series; 50 rows are few."
         )
     whole = np.concatenate([series.values for series in panel.series])
-    check_series(
-        "y",
-        np.nan_to_num(whole, nan=0.0, posinf=np.inf, neginf=-np.inf),
-        n_columns=panel.n_columns,
-        least=3,
-    )
+    seen = np.where(np.isnan(whole), 0, whole)
+    check_finite("y", seen, "NaN says not observed.")
     empty = np.flatnonzero(np.isnan(whole).all(axis=0))
     if len(empty):
         at = int(empty[0])
