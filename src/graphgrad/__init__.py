@@ -1,5 +1,7 @@
 """graphgrad: which quantities act on which, and by what equations."""
 
+from typing import TYPE_CHECKING, Any
+
 from . import metrics as metrics
 from . import plots as plots
 from . import storage as storage
@@ -71,3 +73,22 @@ from .solvers import multistart as multistart
 from .solvers import pmle as pmle
 from .solvers import s_graphgrad as s_graphgrad
 from .solvers import true_mle as true_mle
+
+if TYPE_CHECKING:
+    from .estimator import GraphGrad as GraphGrad
+    from .estimator import compare_fits as compare_fits
+
+# Importing scikit-learn takes longer than all else here, so it waits to be asked for.
+_LATER = ("GraphGrad", "compare_fits")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from . import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATER])

@@ -21,4 +21,5 @@ from .proposals import LocallyOptimal as LocallyOptimal
 from .resampling import RESAMPLING as RESAMPLING
 from .smoothing import ParticleSmoother as ParticleSmoother
 from .sweep import AbstractEngine as AbstractEngine
+from .sweep import FilteredLaws as FilteredLaws
 from .sweep import Sweep as Sweep

@@ -14,7 +14,7 @@ smoothed means of a linear model are then those of Kalman whatever the key.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -24,7 +24,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_at_least
 from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, checked_series
 from .linalg import inverse_root
-from .sweep import AbstractEngine, Seen, Sweep, drawn_variances, needs_gaussian
+from .sweep import (
+    AbstractEngine,
+    FilteredLaws,
+    Seen,
+    Sweep,
+    drawn_variances,
+    needs_gaussian,
+)
 
 
 class EnsembleSmoother(AbstractEngine):
@@ -64,6 +71,42 @@ class EnsembleSmoother(AbstractEngine):
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,  # noqa: ARG002
     ) -> Sweep:
+        run = self._forward(key, model, ys)
+        T, P, Nx = run.forecasts.shape
+
+        def smooth(later: Array, inputs: tuple[Array, Array, Array]):
+            members, forecast, gain = inputs
+            members = members + (later - forecast) @ gain.T
+            return members, members
+
+        _, smoothed = jax.lax.scan(
+            smooth,
+            run.members[-1],
+            (run.members[:-1], run.forecasts, run.gains),
+            reverse=True,
+        )
+        smoothed = jnp.concatenate([smoothed, run.members[-1:]])
+        return Sweep(
+            log_likelihood=jnp.sum(run.increments),
+            filtered=jnp.mean(run.members[1:], axis=1),
+            before=smoothed[:-1],
+            after=smoothed[1:],
+            weights=jnp.full((T, P), 1 / P, smoothed.dtype),
+            spread=jnp.zeros((T, Nx, Nx), smoothed.dtype),
+            variances=drawn_variances(model, smoothed[:-1], smoothed[1:]),
+            path=smoothed[:, 0],
+        )
+
+    def filter(
+        self, key: PRNGKeyArray, model: StateSpaceModel, ys: Float[Array, "T Ny"]
+    ) -> FilteredLaws:
+        run = self._forward(key, model, ys)
+        means = jnp.mean(run.members[1:], axis=1)
+        away = run.members[1:] - means[:, None]
+        covariances = jnp.einsum("tkn,tkm->tnm", away, away) / self.num_members
+        return FilteredLaws(means, covariances, run.increments)
+
+    def _forward(self, key: PRNGKeyArray, model: StateSpaceModel, ys: Array) -> "_Run":
         needs_gaussian(model, "ensemble")
         initial = model.initial_noise
         assert isinstance(initial, GaussianNoise)
@@ -111,26 +154,16 @@ class EnsembleSmoother(AbstractEngine):
             step, start, (jax.random.split(loop_key, (T, 2)), ys, model.schedule)
         )
         members = jnp.concatenate([start[None], analysed])
+        return _Run(members, forecasts, gains, increments)
 
-        def smooth(later: Array, inputs: tuple[Array, Array, Array]):
-            members, forecast, gain = inputs
-            members = members + (later - forecast) @ gain.T
-            return members, members
 
-        _, smoothed = jax.lax.scan(
-            smooth, members[-1], (members[:-1], forecasts, gains), reverse=True
-        )
-        smoothed = jnp.concatenate([smoothed, members[-1:]])
-        return Sweep(
-            log_likelihood=jnp.sum(increments),
-            filtered=jnp.mean(analysed, axis=1),
-            before=smoothed[:-1],
-            after=smoothed[1:],
-            weights=jnp.full((T, P), 1 / P, ys.dtype),
-            spread=jnp.zeros((T, model.n_states, model.n_states), ys.dtype),
-            variances=drawn_variances(model, smoothed[:-1], smoothed[1:]),
-            path=smoothed[:, 0],
-        )
+class _Run(NamedTuple):
+    """Members at times 0..T, and what led to those of 1..T."""
+
+    members: Float[Array, "T_plus_1 P Nx"]
+    forecasts: Float[Array, "T P Nx"]
+    gains: Float[Array, "T Nx Nx"]
+    increments: Float[Array, "T"]
 
 
 def _noise(

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_at_least, check_choice
 from ..model import AbstractMean, GaussianNoise, StateSpaceModel
 from .linalg import inverse_root, root, symmetric
-from .sweep import AbstractEngine, Seen, Sweep
+from .sweep import AbstractEngine, FilteredLaws, Seen, Sweep
 
 
 class Affine(NamedTuple):
@@ -132,6 +132,15 @@ class GaussianSmoother(AbstractEngine):
             variances=filtered.variances[:, None],
             path=smoothed.means,
         )
+
+    def filter(
+        self,
+        key: PRNGKeyArray,  # noqa: ARG002
+        model: StateSpaceModel,
+        ys: Float[Array, "T Ny"],
+    ) -> FilteredLaws:
+        laws = self._filter(model, ys, None)
+        return FilteredLaws(laws.means[1:], laws.covariances[1:], laws.increments)
 
     def log_likelihood(
         self,

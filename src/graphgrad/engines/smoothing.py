@@ -42,7 +42,7 @@ from .proposals import (
     Linearised,
     LocallyOptimal,
 )
-from .sweep import AbstractEngine, Sweep, drawn_variances
+from .sweep import AbstractEngine, FilteredLaws, Sweep, drawn_variances
 
 
 class Smoothed(NamedTuple):
@@ -235,6 +235,22 @@ class ParticleSmoother(AbstractEngine):
             path=smoothed.path,
         )
 
+    def filter(
+        self, key: PRNGKeyArray, model: StateSpaceModel, ys: Float[Array, "T Ny"]
+    ) -> FilteredLaws:
+        result = with_finite_particles(model, self._plain(model)(key, model, ys))
+        away = result.particles - result.means[:, None]
+        weights = jnp.exp(result.log_weights)
+        covariances = jnp.einsum("tk,tkn,tkm->tnm", weights, away, away)
+        return FilteredLaws(result.means, covariances, result.increments)
+
+    def _plain(self, model: StateSpaceModel) -> ParticleFilter:
+        return ParticleFilter(
+            self.num_particles,
+            proposal=self._proposal(model),
+            resampling=self.resampling,
+        )
+
     def _filter(
         self,
         key: PRNGKeyArray,
@@ -242,10 +258,7 @@ class ParticleSmoother(AbstractEngine):
         ys: Array,
         previous: Array | None,
     ) -> FilterResult:
-        proposal = self._proposal(model)
-        plain = ParticleFilter(
-            self.num_particles, proposal=proposal, resampling=self.resampling
-        )
+        proposal, plain = self._proposal(model), self._plain(model)
         if self.smoothing != "ancestor":
             return with_finite_particles(model, plain(key, model, ys))
         if previous is None:

@@ -62,6 +62,20 @@ class Sweep(NamedTuple):
         return jnp.einsum("tp,tpn,tpm->tnm", weights, away, away) + spread
 
 
+class FilteredLaws(NamedTuple):
+    """What is known of each state by its time.
+
+    Attributes:
+        means: Of x_t given y_1:t.
+        covariances: The same.
+        increments: Log-densities of y_t given y_1:t-1.
+    """
+
+    means: Float[Array, "T Nx"]
+    covariances: Float[Array, "T Nx Nx"]
+    increments: Float[Array, "T"]
+
+
 class AbstractEngine(eqx.Module):
     """A way to infer the hidden path."""
 
@@ -91,6 +105,18 @@ class AbstractEngine(eqx.Module):
             ys: Observations.
             previous: `path` of the sweep before, for engines that start from one;
                 NaN where it is not known, for engines that are not stochastic.
+        """
+
+    @abstractmethod
+    def filter(
+        self, key: PRNGKeyArray, model: StateSpaceModel, ys: Float[Array, "T Ny"]
+    ) -> FilteredLaws:
+        """Run over the data forwards, so that no row knows of a later one.
+
+        Args:
+            key: Random key.
+            model: The model.
+            ys: Observations.
         """
 
     def log_likelihood(

@@ -5,7 +5,7 @@ likelihood ascent and the exchange of terms make it the best one (`refine`); the
 that ends with the lowest extended BIC is the solution.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -108,6 +108,7 @@ def adaptive(
     learn: tuple[str, ...] = (),
     form: str = "map",
     constraints: Iterable[Constraint] = (),
+    states: Sequence[str] | None = None,
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
@@ -127,6 +128,7 @@ def adaptive(
             C - I, as people who think of dx/dt do.
         constraints: What is known of the equations, by `known`, `forbid`, `sign`,
             `only_edges`, `bounds`, `conserve` and `equal`.
+        states: Names by which the constraints call the states and then the inputs.
         weight: Makes terms dearer (above 1) or cheaper than the criterion does.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
@@ -156,7 +158,7 @@ def adaptive(
     learn = tuple(learn)
     options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(constraints, model.library, n_inputs=n_inputs, form=form)
+    told = knowledge(constraints, model.library, states, n_inputs=n_inputs, form=form)
     weight = jnp.asarray(weight, ys.dtype)
     plan, beginning = begin_fit(ys, model, weight, told, learn)
     hidden = not isinstance(model.observation, LinearGaussian) or (

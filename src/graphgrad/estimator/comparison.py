@@ -1,0 +1,170 @@
+"""Fits side by side: criteria, and likelihood ratios where one is part of another."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks import check_at_least
+from .estimator import GraphGrad
+
+
+class FitRow(NamedTuple):
+    """One fit.
+
+    Attributes:
+        name: Its name.
+        log_likelihood: Of the data.
+        n_terms: Number of terms.
+        n_parameters: Coefficients that were estimated, and variances.
+        aic: Akaike's criterion; lower is better, here and below.
+        bic: Schwarz's criterion.
+        ebic: The criterion by which terms were chosen.
+        outcome: How the fit ended.
+    """
+
+    name: str
+    log_likelihood: float
+    n_terms: int
+    n_parameters: int
+    aic: float
+    bic: float
+    ebic: float
+    outcome: str
+
+
+class RatioTest(NamedTuple):
+    """Whether a fit needs the terms that another one has not.
+
+    Attributes:
+        smaller: Name of the fit whose terms are all in the other one.
+        larger: Name of that one.
+        statistic: Twice the difference of their log-likelihoods.
+        degrees: Number of coefficients more.
+        p_value: Probability of as large a statistic if the smaller one is true. Too
+            small where terms were chosen on the same data.
+    """
+
+    smaller: str
+    larger: str
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+class Comparison(NamedTuple):
+    """Fits, the best by the extended BIC first, and tests of those that are nested."""
+
+    rows: tuple[FitRow, ...]
+    tests: tuple[RatioTest, ...]
+
+    def __str__(self) -> str:
+        width = max(4, *(len(row.name) for row in self.rows))
+        head = f"{'fit':<{width}}  log-lik.  terms      AIC      BIC     eBIC  outcome"
+        lines = [head]
+        for row in self.rows:
+            lines.append(
+                f"{row.name:<{width}}  {row.log_likelihood:8.1f}  {row.n_terms:5d}  "
+                f"{row.aic:7.1f}  {row.bic:7.1f}  {row.ebic:7.1f}  {row.outcome}"
+            )
+        for test in self.tests:
+            lines.append(
+                f"{test.smaller} in {test.larger}: ratio statistic "
+                f"{test.statistic:.1f} on {test.degrees} degrees of freedom, "
+                f"p = {test.p_value:.2g}"
+            )
+        return "\n".join(lines)
+
+
+def compare_fits(fits: Mapping[str, GraphGrad]) -> Comparison:
+    """Compare fits to the same data.
+
+    Args:
+        fits: From a name to a fitted `GraphGrad`.
+
+    Raises:
+        ValueError: If they were fitted to different data.
+
+    Examples:
+        >>> import graphgrad as gg, jax
+        >>> system = gg.systems.lotka_volterra()
+        >>> y = system.simulate(jax.random.key(0), steps=100).observations
+        >>> free = gg.GraphGrad().fit(y)
+        >>> apart = gg.only_edges([])
+        >>> alone = gg.GraphGrad(constraints=[apart]).fit(y)
+        >>> gg.compare_fits({"free": free, "alone": alone}).rows[0].name
+        'free'
+    """
+    check_at_least("fits", len(fits), 1, "Give a dictionary of fitted models.")
+    for fit in fits.values():
+        check_is_fitted(fit)
+    reference_name, reference = next(iter(fits.items()))
+    for name, fit in fits.items():
+        if not _same_data(fit, reference):
+            raise ValueError(
+                "`fits` must be fits to the same data, got other data for "
+                f"{name!r} than for {reference_name!r}. Fit them to the same `y`."
+            )
+    rows = [_row(name, fit) for name, fit in fits.items()]
+    tests = [
+        test
+        for small in fits
+        for large in fits
+        if (test := _test(small, fits[small], large, fits[large])) is not None
+    ]
+    return Comparison(tuple(sorted(rows, key=lambda row: row.ebic)), tuple(tests))
+
+
+def _row(name: str, estimator: GraphGrad) -> FitRow:
+    fit, ll = estimator._fit, estimator.log_likelihood_
+    estimated = int(np.sum(fit.estimated))
+    sizes = {
+        "state_noise": len(estimator.state_noise_),
+        "observation_noise": len(estimator.observation_noise_),
+        "initial": 2 * len(estimator.state_noise_),
+    }
+    parameters = estimated + sum(sizes[part] for part in fit.prepared.learn)
+    n = np.log(np.sum(~np.isnan(fit.data.ys)))
+    price = n + 2 * np.log(max(1, fit.n_open))
+    return FitRow(
+        name=name,
+        log_likelihood=ll,
+        n_terms=int(np.count_nonzero(fit.solution.departures())),
+        n_parameters=parameters,
+        aic=-2 * ll + 2 * parameters,
+        bic=float(-2 * ll + n * parameters),
+        ebic=float(-2 * ll + price * estimated),
+        outcome=estimator.outcome_,
+    )
+
+
+def _test(small: str, a: GraphGrad, large: str, b: GraphGrad) -> RatioTest | None:
+    """The test, if all terms of a are in b, and b has more."""
+    ours, theirs = _named(a), _named(b)
+    if not ours < theirs or a._fit.prepared.learn != b._fit.prepared.learn:
+        return None
+    statistic = max(0.0, 2 * (b.log_likelihood_ - a.log_likelihood_))
+    degrees = len(theirs) - len(ours)
+    with jax.enable_x64(True):
+        p_value = float(jax.scipy.stats.chi2.sf(statistic, degrees))
+    return RatioTest(small, large, statistic, degrees, p_value)
+
+
+def _named(estimator: GraphGrad) -> set[tuple[str, str]]:
+    """Targets and terms of the coefficients that are not zero."""
+    at = np.argwhere(estimator.coef_ != 0).tolist()
+    return {(estimator.state_names_[i], estimator.terms_[j]) for i, j in at}
+
+
+def _same_data(a: GraphGrad, b: GraphGrad) -> bool:
+    ours, theirs = a._fit.data, b._fit.data
+    times = [
+        () if data.model.schedule is None else (data.model.schedule.pace,)
+        for data in (ours, theirs)
+    ]
+    return np.array_equal(ours.ys, theirs.ys, equal_nan=True) and (
+        len(times[0]) == len(times[1])
+        and all(np.array_equal(x, y) for x, y in zip(*times, strict=True))
+    )

@@ -1,0 +1,117 @@
+"""Which solver, with what settings."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from ..checks import check_at_least, check_choice, check_positive
+from ..engines import (
+    AbstractEngine,
+    EnsembleSmoother,
+    ParticleFilter,
+    ParticleSmoother,
+    choose_engine,
+)
+from ..model import StateSpaceModel
+from ..penalties import L1, AbstractPenalty
+from ..penalties import penalty as named_penalty
+from ..selection import choose_weight
+from ..solution import PaperSolution, Solution
+from ..solvers import GradientSteps, adaptive, b_graphgrad
+from .prepare import Prepared
+
+SOLVERS = ("adaptive", "paper")
+SELECTIONS = ("ebic", "held-out")
+
+
+def make_engine(
+    engine: str | AbstractEngine, n_particles: Any, model: StateSpaceModel
+) -> AbstractEngine:
+    """The engine that is asked for, with as many particles or members as are."""
+    made, _ = choose_engine(engine, model)
+    if n_particles is None or isinstance(engine, AbstractEngine):
+        return made
+    n = check_at_least("n_particles", n_particles, 3, "Leave it out for 100.")
+    if isinstance(made, ParticleSmoother):
+        return ParticleSmoother(n)
+    return EnsembleSmoother(n) if isinstance(made, EnsembleSmoother) else made
+
+
+def fit_solver(
+    key: PRNGKeyArray,
+    prepared: Prepared,
+    *,
+    solver: str,
+    engine: AbstractEngine,
+    penalty: Any,
+    selection: str,
+    n_particles: Any,
+    form: str,
+    constraints: Sequence[Any],
+    states: Sequence[str],
+    callback: Callable | None,
+) -> Solution | PaperSolution:
+    """By the solver that is asked for; constraints name states by `states`."""
+    check_choice("solver", solver, SOLVERS)
+    check_choice("selection", selection, SELECTIONS)
+    if solver == "paper":
+        return _paper(
+            key,
+            prepared,
+            penalty=penalty,
+            n_particles=n_particles,
+            refused={
+                "form": form != "map" and form,
+                "constraints": tuple(constraints),
+                "selection": selection != "ebic" and selection,
+            },
+            callback=callback,
+        )
+    remedy = "It is how dear a term is, relative to the criterion; leave it out for 1."
+    weight = 1.0 if penalty is None else check_positive("penalty", penalty, remedy)
+    model, ys, _ = prepared.data
+    options: dict[str, Any] = {
+        "engine": engine,
+        "learn": prepared.learn,
+        "form": form,
+        "constraints": tuple(constraints),
+        "states": tuple(states),
+    }
+    if selection == "ebic":
+        return adaptive(key, ys, model, weight=weight, callback=callback, **options)
+    weights = weight * 2.0 ** np.arange(-2, 3)
+    return choose_weight(key, ys, model, weights=weights, **options).solution
+
+
+def _paper(
+    key: PRNGKeyArray,
+    prepared: Prepared,
+    *,
+    penalty: Any,
+    n_particles: Any,
+    refused: dict[str, Any],
+    callback: Callable | None,
+) -> PaperSolution:
+    """By B-GraphGrad, which learns the coefficients alone."""
+    for name in prepared.learn:
+        raise ValueError(
+            f"`{name}` must be given for the paper's solver, got 'learn'. Give a value "
+            "or use `solver='adaptive'`."
+        )
+    for name, value in refused.items():
+        if value:
+            raise ValueError(
+                f"`{name}` must be left out for the paper's solver, got {value!r}. "
+                "Use `solver='adaptive'`."
+            )
+    model, ys, _ = prepared.data
+    if not isinstance(penalty, str | AbstractPenalty):
+        penalty = L1(1.0 if penalty is None else penalty)
+    weight = 1.0 if isinstance(penalty, str) else None
+    penalty = named_penalty(penalty, weight, incidence=model.library.incidence)
+    settings = GradientSteps()
+    if n_particles is not None:
+        settings = GradientSteps(particle_filter=ParticleFilter(n_particles))
+    return b_graphgrad(key, ys, model, penalty, settings=settings, callback=callback)

@@ -1,0 +1,207 @@
+"""Forecasts as ensembles, which say when members run away."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from ..checks import check_shape
+from ..compiling import compiled
+from ..model import AbstractNoise, Schedule, StateSpaceModel, UserDensity
+from .states import check_level
+
+FAR = 100.0
+"""A state that is this many times the data's range away from them has diverged."""
+
+
+class Ensemble(NamedTuple):
+    """Draws of what comes.
+
+    Attributes:
+        members: `(members, steps, columns)`; NaN from where a member diverged.
+        level: Probability of a band, unless another one is asked for.
+    """
+
+    members: Float[np.ndarray, "members steps N"]
+    level: float
+
+    @property
+    def mean(self) -> Float[np.ndarray, "steps N"]:
+        """Mean over the members that have not diverged."""
+        alive = ~np.isnan(self.members)
+        total = np.where(alive, self.members, 0).sum(axis=0)
+        count = alive.sum(axis=0)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def quantile(self, share: Any) -> Float[np.ndarray, "..."]:
+        """Quantiles over the members that have not diverged."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # where none is left: NaN
+            return np.nanquantile(self.members, share, axis=0)
+
+    def band(self, level: float | None = None) -> Float[np.ndarray, "steps N 2"]:
+        """Lower and upper ends of the central part of this probability."""
+        level = self.level if level is None else check_level(level)
+        ends = self.quantile([0.5 - level / 2, 0.5 + level / 2])
+        return np.moveaxis(ends, 0, -1)
+
+
+class Forecast(NamedTuple):
+    """What comes, with what is not known about it.
+
+    Attributes:
+        states: Draws of the states.
+        observations: Draws of what will be seen of them, with its noise.
+        times: When, counted from the last row in units of dt, or in those of the times.
+        diverged: Share of the members that left all bounds by each step.
+        message: In words, if any did; else empty.
+    """
+
+    states: Ensemble
+    observations: Ensemble
+    times: Float[np.ndarray, "steps"]
+    diverged: Float[np.ndarray, "steps"]
+    message: str
+
+    @property
+    def mean(self) -> Float[np.ndarray, "steps Nx"]:
+        """Mean of the states."""
+        return self.states.mean
+
+    def band(self, level: float | None = None) -> Float[np.ndarray, "steps Nx 2"]:
+        """Band of the states."""
+        return self.states.band(level)
+
+
+class Bounds(NamedTuple):
+    """Where states are as long as they have not diverged."""
+
+    centre: Float[np.ndarray, "Nx"]
+    reach: Float[np.ndarray, "Nx"]
+
+    @classmethod
+    def of(cls, bands: Float[np.ndarray, "rows Nx 2"]) -> "Bounds":
+        """Far outside of where states were, by lower and upper ends at some times."""
+        low, high = bands[..., 0].min(axis=0), bands[..., 1].max(axis=0)
+        size = np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
+        return cls((low + high) / 2, FAR * size)
+
+
+def roll(
+    key: PRNGKeyArray,
+    model: StateSpaceModel,
+    coefficients: Float[np.ndarray, "members Nx M"],
+    x: Float[np.ndarray, "members Nx"],
+    bounds: Bounds,
+    *,
+    steps: int,
+    noise: bool,
+    inputs: Float[np.ndarray, "steps Nu"] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """States and observations of every member, NaN from where it diverged.
+
+    Args:
+        key: Random key.
+        model: The model of one step.
+        coefficients: C of each member.
+        x: Where each member begins.
+        bounds: Beyond which a state counts as diverged.
+        steps: How many steps to take.
+        noise: Whether states move, and are observed, with noise.
+        inputs: Inputs that act during each step.
+    """
+    n_inputs = model.library.n_states - model.n_states
+    if n_inputs and inputs is None:
+        raise ValueError(
+            f"`future_inputs` must be given for a model with {n_inputs} inputs, got "
+            "None. Give one row for each step."
+        )
+    acting = None
+    if inputs is not None:
+        remedy = "Give one row for each step, one column for each input."
+        check_shape("future_inputs", inputs.shape, (steps, n_inputs), remedy)
+        acting = jnp.asarray(inputs)
+    states, seen = _roll(
+        key,
+        model,
+        jnp.asarray(coefficients),
+        jnp.asarray(x),
+        bounds,
+        acting,
+        steps,
+        noise,
+    )
+    return np.swapaxes(np.asarray(states), 0, 1), np.swapaxes(np.asarray(seen), 0, 1)
+
+
+def divergence(
+    members: Float[np.ndarray, "members steps N"],
+) -> tuple[Float[np.ndarray, "steps"], str]:
+    """Share of the members that diverged by each step, and a message if any did."""
+    gone = np.isnan(members).any(axis=2)
+    share = gone.mean(axis=0)
+    if not gone.any():
+        return share, ""
+    first = int(np.argmax(gone.any(axis=0))) + 1
+    return share, (
+        f"{share[-1]:.0%} of the members diverged, the first at step {first}: the "
+        "equations found run away from where the data were. They are NaN from there "
+        "on, and not in means and bands. Forecast fewer steps, or fit a longer series."
+    )
+
+
+@compiled
+def _roll(
+    key: PRNGKeyArray,
+    model: StateSpaceModel,
+    coefficients: Array,
+    x: Array,
+    bounds: Bounds,
+    inputs: Array | None,
+    steps: int,
+    noise: bool,
+) -> tuple[Array, Array]:
+    centre, reach = (jnp.asarray(part, x.dtype) for part in bounds)
+
+    def step(x: Array, now: tuple) -> tuple[Array, tuple[Array, Array]]:
+        (move, see), inputs = now
+        return jax.vmap(one, in_axes=(0, 0, 0, 0, None))(
+            coefficients, x, move, see, inputs
+        )
+
+    def one(C: Array, x: Array, move: Array, see: Array, inputs: Array | None):
+        moment = None
+        if inputs is not None:
+            unit = jnp.ones((), x.dtype)
+            moment = Schedule(unit, jnp.array(False), centre, jnp.asarray(inputs))
+        law = model.with_coefficients(C).at(moment).transition
+        mean, alive = law.mean(x), law.mean.defined(x)
+        alive &= _within(mean, centre, reach)
+        # Draws are about something finite even where nobody will look.
+        following = mean = jnp.where(alive, mean, centre)
+        observed = model.observation.mean(mean)
+        if noise:
+            following = _drawn(law.noise, move, mean)
+            alive &= _within(following, centre, reach)
+            following = jnp.where(alive, following, centre)
+            observed = model.observation.mean(following)
+            observed = _drawn(model.observation.noise, see, observed)
+        following = jnp.where(alive, following, jnp.nan)
+        observed = jnp.where(alive, observed, jnp.nan)
+        return following, (following, observed)
+
+    keys = jax.random.split(key, (2, steps, len(x)))
+    _, results = jax.lax.scan(step, x, ((keys[0], keys[1]), inputs))
+    return results
+
+
+def _within(x: Array, centre: Array, reach: Array) -> Bool[Array, ""]:
+    return jnp.all(jnp.abs(x - centre) <= reach)
+
+
+def _drawn(noise: AbstractNoise, key: PRNGKeyArray, mean: Array) -> Array:
+    """A draw; the mean for a density of the user's, which cannot be drawn from."""
+    return mean if isinstance(noise, UserDensity) else noise.sample(key, mean)

@@ -1,0 +1,75 @@
+"""Where to start when nothing is known: noises and first states from the data."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+LEAST_SHARE = 1e-6
+"""A variance that is guessed is at least this share of the column's own."""
+
+
+class Scales(NamedTuple):
+    """How large things are in each column.
+
+    Attributes:
+        noise: Variance of the observation noise, by second differences.
+        motion: Mean square of a step beside that noise.
+        spread: Variance of the column.
+    """
+
+    noise: Float[np.ndarray, "Ny"]
+    motion: Float[np.ndarray, "Ny"]
+    spread: Float[np.ndarray, "Ny"]
+
+
+def guess_scales(series: Sequence[Float[np.ndarray, "_ Ny"]]) -> Scales:
+    """Scales of all columns, from one series or several.
+
+    Second differences of what moves smoothly are those of the noise, whose variance
+    is a sixth of their mean square. First differences have twice the noise, and the
+    motion beside it. Values that are missing are passed over.
+
+    Examples:
+        >>> import numpy as np
+        >>> line = np.arange(100.0)[:, None]
+        >>> noise = np.random.default_rng(0).normal(size=(100, 1))
+        >>> guess_scales([line + noise]).noise.round(1).tolist()
+        [0.8]
+    """
+    columns = zip(*(_columns(ys) for ys in series), strict=True)
+    rows = [_scales([part for part in column if len(part)]) for column in columns]
+    return Scales(*(np.array(values) for values in zip(*rows, strict=True)))
+
+
+def _columns(ys: np.ndarray) -> list[np.ndarray]:
+    return [column[~np.isnan(column)] for column in ys.T]
+
+
+def _scales(parts: list[np.ndarray]) -> tuple[float, float, float]:
+    whole = np.concatenate(parts)
+    spread = float(np.var(whole)) or float(np.mean(whole**2)) or 1.0
+    first, second = (
+        np.concatenate(
+            [np.diff(part, n) ** 2 if len(part) > n else part[:0] for part in parts]
+        )
+        for n in (1, 2)
+    )
+    # Without any differences, half of what is there may be noise.
+    noise = float(np.mean(second)) / 6 if len(second) else spread / 2
+    step = float(np.mean(first)) if len(first) else spread
+    noise = max(noise, LEAST_SHARE * spread)
+    return noise, max(step - 2 * noise, step / 20, LEAST_SHARE * spread), spread
+
+
+def first_values(
+    ys: Float[np.ndarray, "T Ny"], otherwise: Float[np.ndarray, "Ny"]
+) -> Float[np.ndarray, "Ny"]:
+    """The first value that was observed in each column, if one was."""
+    return np.array(
+        [
+            column[0] if len(column) else value
+            for column, value in zip(_columns(ys), otherwise, strict=True)
+        ]
+    )

@@ -1,0 +1,254 @@
+"""From data and what is known to the model that a solver starts from."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ..checks import check_finite, check_positive, check_series, check_shape
+from ..model import (
+    AbstractScaleNoise,
+    Arranged,
+    GaussianNoise,
+    StateSpaceModel,
+    arrange,
+    state_space_model,
+)
+from ..solution import PaperSolution, Solution
+from .frames import Panel
+from .guess import Scales, first_values, guess_scales
+from .layout import Layout
+
+LEARN = "learn"
+
+
+class Prepared(NamedTuple):
+    """What a solver needs.
+
+    Attributes:
+        data: The model with its schedule, the rows, and where each series is in them.
+        learn: What is to be learnt beside the coefficients.
+        dt: Length of a step.
+    """
+
+    data: Arranged
+    learn: tuple[str, ...]
+    dt: float
+
+
+def prepare(
+    panel: Panel,
+    inputs: Panel | None,
+    layout: Layout,
+    *,
+    dt: Any,
+    state_noise: Any,
+    observation_noise: Any,
+    initial: Any,
+) -> Prepared:
+    """The model to start from; what is to be learnt is guessed from the data."""
+    _check_rows(panel)
+    dt = step_length(panel, dt)
+    scales = guess_scales([series.values for series in panel.series])
+    learn = tuple(
+        name
+        for name, value in (
+            ("state_noise", state_noise),
+            ("observation_noise", observation_noise),
+            ("initial", initial),
+        )
+        if _asked(name, value)
+    )
+    if "initial" in learn and panel.several:
+        raise ValueError(
+            "`initial` must not be 'learn' for several series, which begin in several "
+            "places. Leave it out, or give mean and covariance."
+        )
+    means, covariance = _initial(initial, layout, scales, panel)
+    if "observation_noise" in learn:
+        observation_noise = scales.noise
+    if "state_noise" in learn:
+        H = layout.matrix
+        if H is None:
+            H = jax.jacfwd(layout.function)(jnp.asarray(means[0]))  # pyright: ignore
+        motion = scales.motion / _pace(panel, dt)
+        state_noise = _of_states(np.asarray(H), motion, float(np.mean(motion)))
+    model = state_space_model(
+        layout.library,
+        state_noise=state_noise,
+        observation_noise=observation_noise,
+        initial_mean=means[0],
+        initial_noise=covariance,
+        observation=layout.observation,
+        n_inputs=len(layout.inputs),
+    )
+    return Prepared(lay_rows(model, panel, inputs, dt, means), learn, dt)
+
+
+def lay_rows(
+    model: StateSpaceModel,
+    panel: Panel,
+    inputs: Panel | None,
+    dt: float,
+    means: Float[np.ndarray, "series Nx"],
+) -> Arranged:
+    """Rows that the model is to explain, with a schedule if they need one.
+
+    Args:
+        model: The model of one step.
+        panel: The data.
+        inputs: Their inputs.
+        dt: Length of a step.
+        means: Mean of the state one step before each series.
+    """
+    values = [series.values for series in panel.series]
+    times = [series.times for series in panel.series]
+    for ys, clock in zip(values, times, strict=True):
+        if clock is not None:
+            remedy = "Give one time for each row."
+            check_shape("times", clock.shape, (len(ys),), remedy)
+    plain = len(values) == 1 and inputs is None and is_regular(times[0], dt)
+    if plain:
+        ys = check_series("y", values[0], n_columns=panel.n_columns, least=1)
+        mean = jnp.asarray(means[0], model.initial_mean.dtype)
+        model = eqx.tree_at(lambda m: m.initial_mean, model, mean)
+        return Arranged(model, ys, (np.arange(len(ys)),))
+    clocks = [
+        dt * np.arange(len(ys)) if clock is None else clock
+        for ys, clock in zip(values, times, strict=True)
+    ]
+    acting = None if inputs is None else [series.values for series in inputs.series]
+    return arrange(
+        model, values, times=clocks, dt=dt, inputs=acting, initial_means=means
+    )
+
+
+def first_means(
+    initial: Any, layout: Layout, panel: Panel
+) -> Float[np.ndarray, "series Nx"]:
+    """Where each series begins: as is given, or where it was first seen."""
+    n = len(layout.states)
+    if initial is None or isinstance(initial, str):
+        if layout.matrix is None:
+            raise ValueError(
+                "`initial` must be given where `observation` is a function, got "
+                f"{initial!r}. Give mean and covariance of the first state."
+            )
+        whole = np.concatenate([series.values for series in panel.series])
+        seen = ~np.isnan(whole)
+        typical = np.where(seen, whole, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        firsts = [first_values(series.values, typical) for series in panel.series]
+        return np.stack(firsts) @ np.linalg.pinv(layout.matrix).T
+    remedy = "Give `(mean, covariance)`, the mean with one number a state."
+    if not (isinstance(initial, tuple | list) and len(initial) == 2):
+        raise ValueError(
+            f"`initial` must be a mean and a covariance, or 'learn', got {initial!r}. "
+            f"{remedy}"
+        )
+    mean = check_finite("initial", initial[0], remedy)
+    check_shape("initial", mean.shape, (n,), remedy)
+    return np.broadcast_to(mean, (len(panel.series), n))
+
+
+def found_model(
+    model: StateSpaceModel, solution: Solution | PaperSolution, learn: tuple[str, ...]
+) -> StateSpaceModel:
+    """The model with what a solver found."""
+    model = model.with_coefficients(jnp.asarray(solution.coefficients))
+    if isinstance(solution, PaperSolution):
+        return model
+    if "state_noise" in learn:
+        noise = model.transition.noise
+        assert isinstance(noise, AbstractScaleNoise)
+        noise = noise.with_variances(solution.state_noise)
+        model = eqx.tree_at(lambda m: m.transition.noise, model, noise)
+    if "observation_noise" in learn:
+        noise = model.observation.noise
+        assert isinstance(noise, AbstractScaleNoise)
+        noise = noise.with_variances(solution.observation_noise)
+        model = eqx.tree_at(lambda m: m.observation.noise, model, noise)
+    if "initial" in learn:
+        model = eqx.tree_at(
+            lambda m: (m.initial_mean, m.initial_noise),
+            model,
+            (solution.initial_mean, GaussianNoise(jnp.sqrt(solution.initial_noise))),
+        )
+    return model
+
+
+def step_length(panel: Panel, dt: Any) -> float:
+    """Length of a step: as given, or the median interval, or 1 without times."""
+    if dt is not None:
+        return check_positive("dt", dt, "Leave it out for the median interval.")
+    intervals = [np.diff(s.times) for s in panel.series if s.times is not None]
+    if not intervals or not sum(map(len, intervals)):
+        return 1.0
+    median = float(np.median(np.concatenate(intervals)))
+    return check_positive("the median step of `times`", median, "Sort the rows.")
+
+
+def is_regular(times: np.ndarray | None, dt: float) -> bool:
+    """Whether every row is one step after the row before."""
+    return times is None or np.allclose(np.diff(times), dt, rtol=1e-6, atol=0)
+
+
+def _asked(name: str, value: Any) -> bool:
+    """Whether this is to be learnt."""
+    if isinstance(value, str) and value != LEARN:
+        raise ValueError(
+            f"`{name}` must be 'learn' or a value, got {value!r}. "
+            "Write 'learn' to learn it from the data."
+        )
+    return isinstance(value, str)
+
+
+def _initial(
+    initial: Any, layout: Layout, scales: Scales, panel: Panel
+) -> tuple[np.ndarray, Any]:
+    """Means of the first states, and their covariance."""
+    means = first_means(initial, layout, panel)
+    if not (initial is None or isinstance(initial, str)):
+        return means, initial[1]
+    # One step of dt lies between the first state and the first observation.
+    near = scales.noise + scales.motion
+    assert layout.matrix is not None
+    return means, _of_states(layout.matrix, near, float(np.mean(scales.spread)))
+
+
+def _of_states(
+    H: np.ndarray, variances: np.ndarray, otherwise: float
+) -> Float[np.ndarray, "Nx"]:
+    """Variances of states from those of what is seen of them."""
+    back = np.linalg.pinv(H)
+    seen = np.diag(back @ H) > 0.5
+    return np.where(seen, back**2 @ variances, otherwise)
+
+
+def _pace(panel: Panel, dt: float) -> float:
+    """Mean number of steps from row to row."""
+    intervals = [np.diff(s.times) for s in panel.series if s.times is not None]
+    intervals = [part for part in intervals if len(part)]
+    return float(np.mean(np.concatenate(intervals))) / dt if intervals else 1.0
+
+
+def _check_rows(panel: Panel) -> None:
+    rows = sum(len(series.values) for series in panel.series)
+    if rows < 3:
+        raise ValueError(
+            f"`y` must have at least 3 rows, got {rows} "
+            f"(n_samples={rows}). Equations need a longer series; 50 rows are few."
+        )
+    whole = np.concatenate([series.values for series in panel.series])
+    seen = np.where(np.isnan(whole), 0, whole)
+    check_finite("y", seen, "NaN says not observed.")
+    empty = np.flatnonzero(np.isnan(whole).all(axis=0))
+    if len(empty):
+        at = int(empty[0])
+        name = f"number {at}" if panel.names is None else repr(panel.names[at])
+        raise ValueError(
+            f"`y` must have an observation in every column, got none in column {name}. "
+            "Drop it and name it in `states`: a state may go unseen."
+        )

@@ -1,0 +1,90 @@
+"""A line on the terminal while a fit takes long."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..solvers import AdaptiveProgress
+
+PATIENCE = 2.0
+"""Seconds of a fit before anything is shown."""
+
+BEAT = 0.5
+"""Seconds from one line to the next."""
+
+
+class ProgressLine:
+    """How long a fit has taken, on a terminal that somebody watches.
+
+    Used as a context. What a fit is at is shown, too, if it reports: solvers report to
+    a callback only. They are not given one for the sake of the line, since they then
+    run in slices, which compile anew.
+
+    Args:
+        stream: Where to write, standard error if None; nothing is written if it is no
+            terminal.
+        patience: Seconds before anything is shown.
+    """
+
+    def __init__(self, stream: Any = None, patience: float = PATIENCE):
+        self._stream = sys.stderr if stream is None else stream
+        self._patience = patience
+        self._words = "the first fit of a shape compiles"
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.active = bool(self._stream.isatty())
+
+    def __enter__(self) -> "ProgressLine":
+        if self.active:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self.active:
+            self._thread.join()
+
+    def beside(self, callback: Callable | None) -> Callable | None:
+        """The callback, which also tells the line; None stays None."""
+        if callback is None or not self.active:
+            return callback
+
+        def tell(progress: Any) -> None:
+            self._words = describe(progress)
+            callback(progress)
+
+        return tell
+
+    def _run(self) -> None:
+        begin = time.monotonic()
+        if self._over.wait(self._patience):
+            return
+        while True:
+            seconds = time.monotonic() - begin
+            self._write(f"graphgrad: {seconds:.0f} s, {self._words}")
+            if self._over.wait(BEAT):
+                break
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        self._stream.write("\r" + text[:79].ljust(79) + "\r")
+        self._stream.flush()
+
+
+def describe(progress: Any) -> str:
+    """In words where a solver is.
+
+    Examples:
+        >>> describe(AdaptiveProgress("refine", 10, 150, -12.34, 4))
+        'refine, 10 of at most 150 sweeps, log-likelihood -12.3, 4 terms'
+    """
+    if isinstance(progress, AdaptiveProgress):
+        where = f"{progress.stage}, {progress.sweeps} of at most {progress.most} sweeps"
+    else:
+        where = f"batch {progress.batch} of {progress.batches}"
+    return (
+        f"{where}, log-likelihood {progress.log_likelihood:.1f}, "
+        f"{progress.n_nonzero} terms"
+    )

@@ -1,0 +1,249 @@
+"""The estimator: scikit-learn's conventions, and what a fit gives."""
+
+import io
+import pickle
+import time
+from typing import Any
+
+import jax
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone as sklearn_clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.utils.estimator_checks import check_estimator
+
+import graphgrad as gg
+from graphgrad.estimator import fitting
+from graphgrad.estimator.progress import ProgressLine
+from graphgrad.solvers import AdaptiveProgress
+from stubs import least_squares
+
+LOTKA = gg.systems.lotka_volterra()
+NAMES = ["prey", "predator"]
+
+
+def clone(model) -> Any:
+    return sklearn_clone(model)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Fits that take no time."""
+    monkeypatch.setattr(fitting, "adaptive", least_squares)
+
+
+@pytest.fixture(scope="module")
+def y():
+    with jax.enable_x64(True):
+        return np.asarray(LOTKA.simulate(jax.random.key(0), steps=100).observations)
+
+
+@pytest.fixture(scope="module")
+def fitted(y):
+    return gg.GraphGrad(dt=LOTKA.dt, states=NAMES).fit(y)
+
+
+def test_finds_the_equations_with_everything_learnt(fitted, y):
+    # So it does for 20 of 20 seeds (`benchmarks/estimator_defaults.py`).
+    truth = LOTKA.coefficients()
+    assert ((fitted.coef_ != 0) == (truth != 0)).all()
+    away = np.abs(fitted.coef_ - truth)
+    assert (away[truth != 0] < 4 * fitted.standard_errors_[truth != 0]).all()
+    assert fitted.outcome_ == "converged"
+    assert "top" in fitted.advice_
+    assert fitted.terms_ == [
+        *("1", "prey", "predator"),
+        *("prey^2", "prey predator", "predator^2"),
+    ]
+    assert (fitted.degrees_ == gg.degree_matrix(2, 2)).all()
+    assert (fitted.adjacency_ == LOTKA.adjacency).all()
+    assert fitted.equations(digits=1) == [
+        "prey[t+1] = 1 prey - 0.003 prey predator",
+        "predator[t+1] = 1 predator + 0.002 prey predator",
+    ]
+    assert isinstance(fitted.graph(), nx.DiGraph)
+    assert fitted.graph().edges["predator", "prey"]["terms"] == ("prey predator",)
+    assert (np.abs(np.log(fitted.observation_noise_ / 0.25)) < 0.7).all()
+    assert fitted.states_.shape == y.shape
+    assert (fitted.smooth().mean == fitted.states_).all()
+    assert fitted.n_iter_ >= 1
+    assert fitted.dt_ == LOTKA.dt
+    assert (np.asarray(fitted.model_.coefficients) == fitted.coef_).all()
+
+
+def test_the_same_seed_gives_the_same(fitted, y):
+    again = clone(fitted).fit(y)
+    assert (again.coef_ == fitted.coef_).all()
+    assert again.log_likelihood_ == fitted.log_likelihood_
+    for name in ("states", "observations"):
+        one, two = (getattr(m.forecast(5, members=20), name) for m in (fitted, again))
+        assert (one.members == two.members).all()
+    other = fitted.forecast(5, members=20, random_state=1).states.members
+    assert (other != fitted.forecast(5, members=20).states.members).any()
+
+
+def test_constraints_call_states_by_their_names(y):
+    told = gg.known("predator", "prey predator", 0.0025)
+    model = gg.GraphGrad(states=NAMES, constraints=[told]).fit(y)
+    at = model.terms_.index("prey predator")
+    assert model.coef_[1, at] == 0.0025
+    assert model.standard_errors_[1, at] == 0
+    # A coefficient that is given does not scatter.
+    assert (model.forecast(1, members=5, sources=()).diverged == 0).all()
+    with pytest.raises(ValueError, match=r"`target` must be one of 'prey', 'predator'"):
+        gg.GraphGrad(states=NAMES, constraints=[gg.forbid("x1", "prey")]).fit(y)
+
+
+def test_intervals_are_those_of_the_standard_errors(fitted):
+    intervals = fitted.confidence_intervals(level=0.6827)
+    assert intervals.shape == (*fitted.coef_.shape, 2)
+    half = (intervals[..., 1] - intervals[..., 0]) / 2
+    np.testing.assert_allclose(half, fitted.standard_errors_, rtol=1e-3)
+    np.testing.assert_allclose(intervals.mean(axis=-1), fitted.coef_)
+    # The covariance that forecasts draw from is the solver's own.
+    with jax.enable_x64(True):
+        variances = np.diag(fitted._fit.covariance())
+    errors = fitted.standard_errors_[fitted.coef_ != 0]
+    np.testing.assert_allclose(np.sqrt(variances), errors, rtol=1e-4)
+
+
+def test_the_paper_s_solver(y):
+    model = gg.GraphGrad(
+        degree=1,
+        solver="paper",
+        state_noise=0.1,
+        observation_noise=0.25,
+        n_particles=20,
+    )
+    model.fit(y[:15])
+    assert model.coef_.shape == (2, 3)
+    assert model.states_.shape == (15, 2)
+    assert (model.standard_errors_[model.coef_ != 0] > 0).all()
+    assert isinstance(model.solution_, gg.PaperSolution)
+    assert model.n_iter_ == 1000
+    for options, name in (
+        ({"state_noise": "learn"}, "state_noise"),
+        ({"form": "rate"}, "form"),
+        ({"constraints": [gg.forbid("x1", "1")]}, "constraints"),
+        ({"selection": "held-out"}, "selection"),
+    ):
+        with pytest.raises(ValueError, match=rf"`{name}` must be .* paper's solver"):
+            clone(model).set_params(**options).fit(y[:15])
+
+
+class AsSklearn(gg.GraphGrad):
+    """With a second argument for targets, as scikit-learn's checks pass some."""
+
+    def fit(self, X, y=None):  # pyright: ignore
+        return super().fit(X)
+
+    def score(self, X, y=None):  # pyright: ignore
+        return super().score(X)
+
+
+def test_scikit_learn_s_checks(quick):
+    own = "The check asks for scikit-learn's wording; ours names the rule and remedy."
+    expected = {"check_n_features_in_after_fitting": own, "check_dtype_object": own}
+    results = check_estimator(
+        AsSklearn(degree=1),
+        expected_failed_checks=expected,
+        on_skip=None,
+        on_fail=None,
+    )
+    failed = {
+        r["check_name"]: r["exception"] for r in results if r["status"] == "failed"
+    }
+    assert not failed
+    met = {r["check_name"] for r in results if r["status"] == "xfail"}
+    assert met == set(expected)
+
+
+def test_grid_search_over_time(quick, y):
+    search = GridSearchCV(
+        gg.GraphGrad(), {"degree": [1, 2]}, cv=TimeSeriesSplit(3, test_size=20)
+    )
+    search.fit(y)
+    assert search.best_params_["degree"] in (1, 2)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_parameters_are_kept_as_given(quick, y):
+    states = ["a", "b"]
+    model = gg.GraphGrad(degree=1, states=states)
+    assert model.get_params()["states"] is states
+    assert clone(model.fit(y)).get_params()["degree"] == 1
+    assert not hasattr(clone(model), "coef_")
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.coef_ == model.coef_).all()
+    assert "degree=1" in repr(model)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model: model.equations(),
+        lambda model: model.graph(),
+        lambda model: model.smooth(),
+        lambda model: model.filter(),
+        lambda model: model.fill(),
+        lambda model: model.score(np.zeros((5, 2))),
+        lambda model: model.forecast(),
+        lambda model: model.simulate([1.0, 1.0]),
+        lambda model: model.evaluate(np.zeros((50, 2))),
+        lambda model: model.confidence_intervals(),
+        lambda model: gg.compare_fits({"a": model}),
+    ],
+)
+def test_what_needs_a_fit_says_so(call):
+    with pytest.raises(NotFittedError):
+        call(gg.GraphGrad())
+
+
+class Terminal(io.StringIO):
+    """A stream that somebody watches, or not."""
+
+    def __init__(self, watched):
+        super().__init__()
+        self.watched = watched
+
+    def isatty(self):
+        return self.watched
+
+
+def test_a_line_on_a_terminal_that_is_watched():
+    progress = AdaptiveProgress("refine", 10, 150, -12.3, 4)
+    told = []
+    for watched, patience in ((True, 0), (True, 99), (False, 0)):
+        stream = Terminal(watched)
+        with ProgressLine(stream, patience) as line:
+            callback = line.beside(told.append)
+            assert callback is not None
+            callback(progress)
+            # A solver without a callback runs in one piece.
+            assert line.beside(None) is None
+            time.sleep(0.1)
+        shown = watched and patience == 0
+        assert ("graphgrad: 0 s, " in stream.getvalue()) == shown
+        # It is wiped away at the end.
+        assert not shown or stream.getvalue().endswith("\r" + 79 * " " + "\r")
+    assert told == [progress] * 3
+    assert line.beside(told.append) == told.append
+
+
+def test_importing_the_package_leaves_scikit_learn_alone():
+    import subprocess
+    import sys
+
+    code = "import graphgrad, sys; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    assert {"GraphGrad", "compare_fits"} <= set(dir(gg))
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        gg.Nothing  # noqa: B018  # pyright: ignore
+
+
+@pytest.mark.slow
+def test_prices_chosen_by_held_out_rows(y):
+    model = gg.GraphGrad(states=NAMES, selection="held-out").fit(y)
+    assert ((model.coef_ != 0) == (LOTKA.coefficients() != 0)).all()

@@ -1,0 +1,307 @@
+"""What the estimator takes, and what it says of data that it cannot take."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import graphgrad as gg
+from graphgrad.estimator import fitting
+from graphgrad.estimator.frames import filled_in, read_panel
+from graphgrad.estimator.guess import guess_scales
+from stubs import least_squares
+
+STEPS = 40
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Fits that take no time."""
+    monkeypatch.setattr(fitting, "adaptive", least_squares)
+
+
+@pytest.fixture
+def y():
+    """A damped oscillation with a value missing."""
+    rng = np.random.default_rng(0)
+    angle = 0.3 * np.arange(STEPS)
+    y = (
+        np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        * 0.98 ** np.arange(STEPS)[:, None]
+    )
+    y += 0.05 * rng.normal(size=y.shape)
+    y[7, 0] = np.nan
+    return y
+
+
+def seen(model: Any) -> list:
+    """Rows of H."""
+    return np.asarray(model.model_.observation.matrix).tolist()
+
+
+def frame(kind, y, **more) -> Any:
+    columns = {"a": y[:, 0], "b": y[:, 1], **more}
+    if kind == "polars":
+        return pl.DataFrame(columns, nan_to_null=True)
+    return pd.DataFrame(columns, index=pd.RangeIndex(5, 5 + len(y)))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_and_arrays_give_the_same(kind, y):
+    given = frame(kind, y)
+    ours = gg.GraphGrad(degree=1).fit(given)
+    theirs = gg.GraphGrad(degree=1).fit(y)
+    assert (ours.coef_ == theirs.coef_).all()
+    assert ours.state_names_ == ["a", "b"]
+    assert ours.feature_names_in_.tolist() == ["a", "b"]
+    assert not hasattr(theirs, "feature_names_in_")
+    assert ours.terms_ == ["1", "a", "b"]
+    assert ours.equations()[0].startswith("a[t+1] = ")
+    assert ours.score(given) == ours.score(y)
+    # Columns are found by their names.
+    swapped = given[["b", "a"]]
+    assert (ours.smooth(swapped).mean == ours.smooth(given).mean).all()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_what_is_missing_is_filled_in_the_same_kind_of_frame(kind, y):
+    given = frame(kind, y, time=0.1 * np.arange(STEPS))
+    model = gg.GraphGrad(degree=1).fit(given)
+    filled = model.fill(given)
+    assert type(filled) is type(given)
+    assert list(filled.columns) == ["a", "b", "time"]
+    values = filled[["a", "b"]].to_numpy()
+    seen = ~np.isnan(y)
+    assert (values[seen] == y[seen]).all()
+    assert values[7, 0] == model.smooth(given).mean[7, 0]
+    if kind == "pandas":
+        assert (filled.index == given.index).all()
+    # The fit's own data need not be given again.
+    assert model.fill()[["a"]].to_numpy()[7] == model.states_[7, 0]
+    assert model.fill([y, y])[1].shape == y.shape
+
+
+def test_times_make_steps_that_differ(y):
+    clock = np.cumsum(np.r_[0.0, np.full(STEPS - 2, 0.1), 0.2])
+    model = gg.GraphGrad(degree=1).fit(y, times=clock)
+    assert model.dt_ == pytest.approx(0.1)
+    assert len(model._fit.data.ys) == STEPS + 1  # the long interval in two steps
+    assert model.states_.shape == y.shape
+    column = gg.GraphGrad(degree=1).fit(frame("pandas", y, t=clock))
+    assert (column.coef_ == model.coef_).all()
+    assert column.state_names_ == ["a", "b"]
+    assert model.forecast(2, members=3).times.tolist() == pytest.approx([4.1, 4.2])
+    # Equal steps need no schedule, and change nothing.
+    even = gg.GraphGrad(degree=1).fit(y, times=0.1 * np.arange(STEPS))
+    assert even._fit.data.model.schedule is None
+    assert (even.coef_ == gg.GraphGrad(degree=1).fit(y).coef_).all()
+
+
+def test_dates_are_seconds(y):
+    dates = pd.date_range("2020-01-01", periods=STEPS, freq="min")
+    model = gg.GraphGrad(degree=1).fit(frame("pandas", y, time=dates))
+    assert model.dt_ == 60
+    polars = frame("polars", y).with_columns(time=pl.Series(dates.to_numpy()))
+    assert gg.GraphGrad(degree=1).fit(polars).dt_ == 60
+
+
+def test_a_panel(y):
+    parts = [y[:25], frame("pandas", y[25:]).to_numpy()]
+    model = gg.GraphGrad(degree=1).fit(parts)
+    assert [s.shape for s in model.states_] == [(25, 2), (15, 2)]
+    assert [e.mean.shape for e in model.filter(parts)] == [(25, 2), (15, 2)]
+    assert model.smooth(y).mean.shape == y.shape
+    # Every series begins where it was first seen.
+    assert model.model_.schedule is None
+    schedule = model._fit.data.model.schedule
+    assert schedule is not None
+    assert np.asarray(schedule.starts)[26].tolist() == y[25].tolist()
+    assert np.isfinite(model.score(parts))
+    with pytest.raises(ValueError, match="`y` must be one series to forecast from"):
+        model.forecast(3)
+    assert model.forecast(3, y, members=4).mean.shape == (3, 2)
+    with pytest.raises(ValueError, match="`initial` must not be 'learn' for several"):
+        gg.GraphGrad(degree=1, initial="learn").fit(parts)
+
+
+def test_inputs(y):
+    u = np.sin(np.arange(STEPS))[:, None]
+    model = gg.GraphGrad(degree=1).fit(y, inputs=u)
+    assert model.terms_ == ["1", "x1", "x2", "u1"]
+    assert model.coef_.shape == (2, 4)
+    assert len(model.equations()) == 2
+    assert model.adjacency_.shape == (2, 2)
+    assert set(model.graph().nodes) == {"x1", "x2", "u1"}
+    ahead = model.forecast(3, members=1, sources=(), future_inputs=u[:3])
+    C, x = model.coef_, model.states_[-1]
+    for t in range(3):
+        x = C @ [1, *x, u[t, 0]]
+        np.testing.assert_allclose(ahead.mean[t], x)
+    assert model.evaluate(y, 2, 3, 5, inputs=u).rmse.shape == (2, 2)
+    named = gg.GraphGrad(degree=1).fit(y, inputs=pd.DataFrame({"heat": u[:, 0]}))
+    assert named.terms_[-1] == "heat"
+    with pytest.raises(ValueError, match="`future_inputs` must be given"):
+        model.forecast(3)
+    with pytest.raises(ValueError, match=r"`inputs` must have shape \(1,\)"):
+        model.smooth(y)
+
+
+def test_hidden_states_and_what_is_seen(y):
+    hidden = gg.GraphGrad(degree=1, states=["a", "b", "h"]).fit(y)
+    assert hidden.coef_.shape == (3, 4)
+    assert seen(hidden) == [[1, 0, 0], [0, 1, 0]]
+    assert hidden.forecast(2, members=3).observations.mean.shape == (2, 2)
+    assert hidden.states_.shape == (STEPS, 3)
+    by_name = gg.GraphGrad(degree=1, states=["a", "h", "b"]).fit(frame("pandas", y))
+    assert seen(by_name) == [[1, 0, 0], [0, 0, 1]]
+    listed = gg.GraphGrad(degree=1, states=["p", "q"], observation=["q", "q"]).fit(y)
+    assert seen(listed) == [[0, 1], [0, 1]]
+    matrix = gg.GraphGrad(degree=1, observation=[[1.0, 0], [1, 1]]).fit(y)
+    assert matrix.state_names_ == ["x1", "x2"]
+    first = np.linalg.solve([[1.0, 0], [1, 1]], y[0])
+    np.testing.assert_allclose(np.asarray(matrix.model_.initial_mean), first)
+    curved = gg.GraphGrad(
+        degree=1,
+        states=["a", "b"],
+        observation=lambda x: jnp.sinh(x),
+        initial=([0.8, 0.1], 0.1),
+    ).fit(y)
+    np.testing.assert_allclose(
+        curved.fill(y)[7, 0], np.sinh(curved.smooth(y).mean[7, 0]), rtol=1e-6
+    )
+
+
+def test_laws_and_values_in_place_of_learning(y):
+    model = gg.GraphGrad(
+        degree=1,
+        state_noise=[0.1, 0.2],
+        observation_noise=gg.StudentT(0.01),
+        initial=(y[0], 0.5),
+    ).fit(y)
+    assert model._fit.prepared.learn == ()
+    np.testing.assert_allclose(model.state_noise_, [0.1, 0.2])
+    np.testing.assert_allclose(model.observation_noise_, 0.01)
+    assert np.isfinite(model.score(y))
+    counts = gg.GraphGrad(
+        degree=1, observation_noise=gg.Poisson(), initial=([5.0], 1.0)
+    ).fit(np.random.default_rng(0).poisson(5, (30, 1)))
+    assert counts.observation_noise_.tolist() == [1]
+    assert (counts.forecast(2, members=9).observations.members % 1 == 0).all()
+
+
+def test_scales_are_guessed_from_the_data():
+    rng = np.random.default_rng(1)
+    walk = np.cumsum(rng.normal(size=(4000, 1)), axis=0)
+    scales = guess_scales([np.r_[walk[:2000]], walk[2000:]])
+    smooth = 10 * np.sin(0.02 * np.arange(4000))[:, None]
+    quiet = guess_scales([smooth + 0.5 * rng.normal(size=smooth.shape)])
+    # Second differences of white noise scatter by 3 % here; a walk's are its steps'.
+    np.testing.assert_allclose(quiet.noise, 0.25, rtol=0.1)
+    np.testing.assert_allclose(scales.motion + 2 * scales.noise, 1, rtol=0.1)
+    for still in (np.full((9, 1), 3.0), np.zeros((9, 1)), np.full((1, 1), 2.0)):
+        assert all((part > 0).all() for part in guess_scales([still]))
+
+
+TEXT = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("uvwx")})
+TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (TEXT, {}, r"`y` must hold numbers, got .* in column 'b'"),
+        (pl.DataFrame({"b": ["u"] * 4}), {}, r"got String in column 'b'"),
+        (np.array([["u", "v"]] * 4), {}, "`y` must hold numbers"),
+        (TWICE, {}, r"a name of its own for each column, got \['a'\]"),
+        (np.zeros((2, 2)), {}, "at least 3 rows, got 2"),
+        (np.zeros(9), {}, r"`y.reshape\(-1, 1\)`"),
+        ([], {}, "at least one series, got none"),
+        ([np.zeros((4, 2)), np.zeros((4, 1))], {}, r"`y` must have shape \(4, 2\)"),
+        (np.array([[1.0, np.nan]] * 4), {}, "got none in column number 1"),
+        (pd.DataFrame({"t": range(4)}), {}, "a column beside the times"),
+        (pd.DataFrame({"t": range(4), "time": range(4)}), {}, "say once when"),
+        (pd.DataFrame({"a": [1.0] * 4, 3: [1.0] * 4}), {}, "all text or all numbers"),
+        (np.full((4, 2), np.inf), {}, "`y` must be finite"),
+        (np.zeros((4, 2)), {"dt": -1}, "`dt` must be a positive finite number, got -1"),
+        (np.zeros((4, 2)), {"degree": 0}, "`degree` must be .* at least 1, got 0"),
+        (
+            np.zeros((4, 2)),
+            {"states": ["a", "a"]},
+            "`states` must be names that differ",
+        ),
+        (np.zeros((4, 2)), {"states": ["a", "1"]}, "got '1' twice"),
+        (np.zeros((4, 2)), {"states": ["a", "t"]}, "must not contain 't'"),
+        (np.zeros((4, 2)), {"states": ["a"]}, "a state for each of the 2 columns"),
+        (np.zeros((4, 2)), {"states": "ab"}, "`states` must be a list of names"),
+        (np.zeros((4, 2)), {"observation": ["x1", "x2"]}, "`states` must be given"),
+        (np.zeros((4, 2)), {"states": ["a", "b"], "observation": ["a", "c"]}, "'c'"),
+        (np.zeros((4, 2)), {"observation": np.eye(3)}, "`observation` must have shape"),
+        (np.zeros((4, 2)), {"library": gg.Polynomial(3, 1)}, "must have 2 variables"),
+        (np.zeros((4, 2)), {"library": "cubic"}, "`library` must be a library"),
+        (np.zeros((4, 2)), {"solver": "other"}, "`solver` must be one of 'adaptive'"),
+        (np.zeros((4, 2)), {"selection": "x"}, "`selection` must be one of"),
+        (np.zeros((4, 2)), {"engine": "x"}, "`engine` must be one of 'auto'"),
+        (np.zeros((4, 2)), {"penalty": -1}, "`penalty` must be a positive"),
+        (np.zeros((4, 2)), {"state_noise": "x"}, "`state_noise` must be 'learn' or"),
+        (np.zeros((4, 2)), {"state_noise": -1}, "`state_noise` must be positive"),
+        (np.zeros((4, 2)), {"initial": [1, 2, 3]}, "a mean and a covariance"),
+        (
+            np.zeros((4, 2)),
+            {"initial": ([1.0], 1)},
+            r"`initial` must have shape \(2,\)",
+        ),
+        (
+            np.zeros((4, 1)),
+            {"states": ["a"], "observation": jnp.exp},
+            "`initial` must be given where `observation` is a function",
+        ),
+        (
+            pd.DataFrame({"c": [1.0] * 4}),
+            {"states": ["a", "b"]},
+            r"columns named as states, \['a', 'b'\], got 'c'",
+        ),
+    ],
+)
+def test_faults_are_named(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        gg.GraphGrad(**{"degree": 1, **options}).fit(data)
+
+
+def test_faults_of_later_data_are_named(y):
+    model = gg.GraphGrad(degree=1).fit(frame("pandas", y))
+    with pytest.raises(
+        ValueError, match=r"fitted to, \['a', 'b'\], got unknown \['c'\]"
+    ):
+        model.smooth(frame("pandas", y, c=y[:, 0]))
+    with pytest.raises(ValueError, match=r"got no \['b'\]"):
+        model.score(pd.DataFrame({"a": y[:, 0]}))
+    with pytest.raises(
+        ValueError, match=r"`y` must have shape \(40, 2\), got \(40, 1\)"
+    ):
+        model.filter(y[:, :1])
+    with pytest.raises(ValueError, match="one number for each"):
+        model.simulate([1.0])
+    with pytest.raises(ValueError, match="`times` must rise"):
+        model.smooth(y, times=-np.arange(STEPS))
+    with pytest.raises(ValueError, match="one time for each row"):
+        model.smooth(y, times=np.arange(3))
+
+
+def test_reading_leaves_what_was_given_alone(y):
+    given = frame("polars", y)
+    series = read_panel(given).series[0]
+    before = y.copy()
+    filled_in(series, np.zeros_like(y))
+    np.testing.assert_array_equal(y, before)
+    assert given["a"].null_count() == 1
+    integers = pd.DataFrame({"n": pd.array([1, None, 3], dtype="Int64")})
+    assert (
+        filled_in(read_panel(integers).series[0], np.full((3, 1), 2.5))["n"][1] == 2.5
+    )
+    assert (
+        read_panel(pd.DataFrame({"n": [1, None, 3]}, dtype=object)).series[0].values[2]
+        == 3
+    )
