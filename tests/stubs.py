@@ -3,8 +3,7 @@
 import jax
 import numpy as np
 
-from graphgrad.model import AbstractScaleNoise
-from graphgrad.model.constraints import knowledge
+from graphgrad.model import AbstractScaleNoise, knowledge
 from graphgrad.solution import Outcome, Solution
 
 
@@ -35,7 +34,7 @@ def least_squares(
         variables = np.concatenate([variables, model.schedule.inputs], axis=1)
     terms = np.asarray(jax.jit(model.library.__call__)(variables))
     C = np.linalg.lstsq(terms, path[1:], rcond=1e-8)[0].T
-    C = np.where(told.open & (np.abs(C) > 1e-3), C, told.values)
+    C = np.where(told.open & (np.abs(C) > 1e-3), C, told.base)
     errors = np.where((C != 0) & told.open, 0.01, 0)
     T, Nx = len(rows), model.n_states
     seen = model.observation.noise

@@ -46,8 +46,8 @@ class GraphGrad(AbstractFitted):
         n_particles: Number of particles or members of an engine that has them.
         form: `"map"` for a sparse C; `"rate"` for a sparse C - I, as people who think
             of dx/dt do.
-        constraints: What is known, by `known`, `forbid`, `sign` and `only_edges`, which
-            call states by their names.
+        constraints: What is known, by `known`, `forbid`, `sign`, `only_edges`, `bounds`,
+            `conserve` and `equal`, which call states by their names.
         callback: Called with the solver's progress.
         random_state: Seed of all draws: of the fit, and of forecasts unless they are
             given their own.
@@ -168,6 +168,7 @@ class GraphGrad(AbstractFitted):
             layout.library,
             layout.variables,
             n_inputs=len(layout.inputs),
+            form=self.form,
         )
         engine = make_engine(self.engine, self.n_particles, prepared.data.model)
         key = self._key()
@@ -195,6 +196,7 @@ class GraphGrad(AbstractFitted):
                 engine=engine,
                 initial=self.initial,
                 n_open=int(np.sum(told.open)),
+                ties=told.ties,
             )
         )
         return self

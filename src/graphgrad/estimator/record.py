@@ -28,7 +28,8 @@ class Fit(NamedTuple):
         prepared: The model that the solver started from, with the rows.
         engine: How states are inferred.
         initial: Law of first states, as the user gave it.
-        n_open: Number of coefficients that might have been nonzero.
+        n_open: Number of parameters that might have been nonzero.
+        ties: How coefficients follow from parameters, where some are tied.
         solution: All that the solver found.
         data: The fitted model with the rows.
         model: The fitted model of one step.
@@ -43,6 +44,7 @@ class Fit(NamedTuple):
     engine: AbstractEngine
     initial: Any
     n_open: int
+    ties: Float[np.ndarray, "n P"] | None
     solution: Solution | PaperSolution
     data: Arranged
     model: StateSpaceModel
@@ -92,7 +94,7 @@ class Fit(NamedTuple):
 
     def covariance(self) -> Float[np.ndarray, "n n"]:
         """Covariance of the coefficients that were estimated, row by row."""
-        return coefficient_covariance(self.data, self.path, self.estimated)
+        return coefficient_covariance(self.data, self.path, self.estimated, self.ties)
 
     def bounds(self, x: Float[np.ndarray, "Nx"]) -> Bounds:
         """Where states are that have not diverged, about the data and this one."""
@@ -123,6 +125,7 @@ def record(
     engine: AbstractEngine,
     initial: Any,
     n_open: int,
+    ties: Float[np.ndarray, "n P"] | None,
 ) -> Fit:
     """Complete what a solver found."""
     data = prepared.data
@@ -152,6 +155,7 @@ def record(
         engine=engine,
         initial=initial,
         n_open=n_open,
+        ties=ties,
         solution=solution,
         data=data,
         model=model,

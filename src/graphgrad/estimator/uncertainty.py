@@ -14,6 +14,7 @@ def coefficient_covariance(
     data: Arranged,
     path: Float[np.ndarray, "T_plus_1 Nx"],
     support: Bool[np.ndarray, "Nx M"],
+    ties: Float[np.ndarray, "all P"] | None = None,
 ) -> Float[np.ndarray, "n n"]:
     """Covariance of the coefficients on a support, row by row.
 
@@ -24,19 +25,32 @@ def coefficient_covariance(
         data: The fitted model and the rows.
         path: Smoothed means of x_0..x_T.
         support: Which coefficients were estimated.
+        ties: How all coefficients follow from parameters, where some are tied.
     """
     if not support.any():
         return np.zeros((0, 0))
+    if ties is not None:
+        on = support.ravel()
+        # Parameters that move nothing but these.
+        ties = ties[:, ~np.any((ties != 0) & ~on[:, None], axis=0)]
+        everything = np.broadcast_to(np.arange(support.shape[1]), support.shape)
+        matrix = np.asarray(_about(data, path, everything))
+        return ties[on] @ _inverse(ties.T @ matrix @ ties) @ ties[on].T
     # Columns of each equation's terms, filled up with others.
     width = support.sum(axis=1).max()
     active = np.argsort(~support, axis=1, kind="stable")[:, :width]
     used = np.take_along_axis(support, active, axis=1).ravel()
     # Terms of an equation come in the order of their columns.
-    matrix = np.asarray(
-        _information(
-            data.model, jnp.asarray(data.ys), jnp.asarray(path), jnp.asarray(active)
-        )
-    )[np.ix_(used, used)]
+    return _inverse(np.asarray(_about(data, path, active))[np.ix_(used, used)])
+
+
+def _about(data: Arranged, path: np.ndarray, active: np.ndarray) -> Array:
+    arrays = (jnp.asarray(part) for part in (data.ys, path, active))
+    return _information(data.model, *arrays)
+
+
+def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+    """Of a matrix that may be singular."""
     unit = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), 1))
     units = np.outer(unit, unit)
     return np.linalg.pinv(matrix / units, hermitian=True) / units
