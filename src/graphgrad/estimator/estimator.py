@@ -46,8 +46,8 @@ class GraphGrad(AbstractFitted):
         n_particles: Number of particles or members of an engine that has them.
         form: `"map"` for a sparse C; `"rate"` for a sparse C - I, as people who think
             of dx/dt do.
-        constraints: What is known, by `known`, `forbid`, `sign`, `only_edges`, `bounds`,
-            `conserve` and `equal`, which call states by their names.
+        constraints: What is known, by `known`, `forbid`, `sign`, `only_edges`,
+            `bounds`, `conserve` and `equal`, which call states by their names.
         callback: Called with the solver's progress.
         random_state: Seed of all draws: of the fit, and of forecasts unless they are
             given their own.
