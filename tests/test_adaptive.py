@@ -385,3 +385,12 @@ def test_rates_need_the_states_among_the_terms():
     model = gg.state_space_model(library, state_noise=1.0, observation_noise=1.0)
     with pytest.raises(ValueError, match="`form` must be 'map' for a library without"):
         gg.adaptive(KEY, np.zeros((9, 2)), model, form="rate")
+
+
+def test_a_model_of_another_precision_is_refused():
+    model = gg.systems.lotka_volterra().model()
+    with (
+        jax.enable_x64(True),
+        pytest.raises(ValueError, match="JAX is set to, float64, got float32"),
+    ):
+        gg.adaptive(jax.random.key(0), np.zeros((9, 2)), model)

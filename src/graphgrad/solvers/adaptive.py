@@ -225,6 +225,12 @@ def adaptive(
 
 def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
     """Say what the solver needs of a model that it does not have."""
+    used, built = jnp.zeros(()).dtype, model.initial_mean.dtype
+    if built != used:
+        raise ValueError(
+            f"`model` must be built in the precision that JAX is set to, {used}, got "
+            f"{built}. Build it where you fit it, inside or outside `enable_x64`."
+        )
     seen = model.observation.noise
     for name, part, kind in (
         ("initial_noise", model.initial_noise, GaussianNoise),
