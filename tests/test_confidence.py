@@ -106,7 +106,7 @@ SYSTEM = gg.systems.lotka_volterra()
 
 @pytest.fixture(scope="module")
 def fitted():
-    ys = SYSTEM.simulate(jax.random.key(0), steps=80).observations
+    ys = SYSTEM.simulate(jax.random.key(0), steps=100).observations
     return ys, gg.adaptive(KEY, ys, SYSTEM.model())
 
 
@@ -150,8 +150,8 @@ def test_refits_on_blocks(fitted):
     ("call", "message"),
     [
         (
-            lambda ys, fit: gg.stability(KEY, ys, SYSTEM.model(), fit, block=81),
-            "`block` must be at most the length of the series, 80, got 81",
+            lambda ys, fit: gg.stability(KEY, ys, SYSTEM.model(), fit, block=101),
+            "`block` must be at most the length of the series, 100, got 101",
         ),
         (
             lambda ys, fit: gg.stability(KEY, ys, SYSTEM.model(), fit, refits=0),

@@ -14,7 +14,7 @@ SHORT = gg.AdaptiveSteps(40, rounds=1, sweeps=80)
 
 
 def series():
-    return SYSTEM.simulate(jax.random.key(0), steps=150).observations
+    return SYSTEM.simulate(jax.random.key(0), steps=100).observations
 
 
 @pytest.mark.slow

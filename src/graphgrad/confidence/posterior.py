@@ -82,7 +82,7 @@ def posterior(
     Examples:
         >>> import graphgrad as gg, jax
         >>> system = gg.systems.lotka_volterra()
-        >>> ys = system.simulate(jax.random.key(0), steps=60).observations
+        >>> ys = system.simulate(jax.random.key(0), steps=100).observations
         >>> fit = gg.adaptive(jax.random.key(1), ys, system.model())
         >>> found = gg.posterior(jax.random.key(2), ys, system.model(), fit, draws=50)
         >>> found.terms.shape, found.edges.shape
