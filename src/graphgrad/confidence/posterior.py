@@ -20,7 +20,7 @@ from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, whole_series
 from ..model.constraints import Constraint
 from ..model.knowledge import Knowledge, knowledge
 from ..solution import Solution
-from ..solvers.unknowns import Unknowns, build
+from ..solvers.unknowns import Unknowns, build, found
 from .spike import draw_equation
 
 NOISES = ("state_noise", "observation_noise")
@@ -153,13 +153,7 @@ def _draw(
     begin = _State(
         path=start.states,
         support=(start.coefficients != base) & open_,
-        unknowns=Unknowns(
-            start.coefficients,
-            start.state_noise,
-            start.observation_noise,
-            start.initial_mean,
-            start.initial_noise,
-        ),
+        unknowns=found(start),
         share=jnp.asarray(0.5, ys.dtype),
     )
 
@@ -198,12 +192,12 @@ def _draw(
             )
             unknowns = unknowns._replace(observation_noise=r)
         state = _State(path, support, unknowns, jnp.clip(share, 1e-6, 1 - 1e-6))
-        found = (
+        drawn = (
             unknowns.parameters,
             unknowns.state_noise,
             unknowns.observation_noise,
         )
-        return state, found
+        return state, drawn
 
     warm_key, key = jax.random.split(key)
     begin, _ = jax.lax.scan(

@@ -10,14 +10,13 @@ from jaxtyping import Float
 
 from ..checks import check_finite, check_positive, check_series, check_shape
 from ..model import (
-    AbstractScaleNoise,
     Arranged,
-    GaussianNoise,
     StateSpaceModel,
     arrange,
     state_space_model,
 )
 from ..solution import PaperSolution, Solution
+from ..solvers.unknowns import fitted
 from .frames import Panel
 from .guess import Scales, first_values, guess_scales
 from .layout import Layout
@@ -157,26 +156,9 @@ def found_model(
     model: StateSpaceModel, solution: Solution | PaperSolution, learn: tuple[str, ...]
 ) -> StateSpaceModel:
     """The model with what a solver found."""
-    model = model.with_coefficients(jnp.asarray(solution.coefficients))
     if isinstance(solution, PaperSolution):
-        return model
-    if "state_noise" in learn:
-        noise = model.transition.noise
-        assert isinstance(noise, AbstractScaleNoise)
-        noise = noise.with_variances(solution.state_noise)
-        model = eqx.tree_at(lambda m: m.transition.noise, model, noise)
-    if "observation_noise" in learn:
-        noise = model.observation.noise
-        assert isinstance(noise, AbstractScaleNoise)
-        noise = noise.with_variances(solution.observation_noise)
-        model = eqx.tree_at(lambda m: m.observation.noise, model, noise)
-    if "initial" in learn:
-        model = eqx.tree_at(
-            lambda m: (m.initial_mean, m.initial_noise),
-            model,
-            (solution.initial_mean, GaussianNoise(jnp.sqrt(solution.initial_noise))),
-        )
-    return model
+        return model.with_coefficients(jnp.asarray(solution.coefficients))
+    return fitted(model, solution, learn)
 
 
 def step_length(panel: Panel, dt: Any) -> float:

@@ -21,7 +21,7 @@ from ..model import StateSpaceModel, checked_series, whole_series
 from ..solution import Solution
 from ..solvers.adaptive import adaptive
 from ..solvers.refine import extended_bic_price
-from ..solvers.unknowns import Unknowns, build
+from ..solvers.unknowns import fitted
 
 CRITERIA = ("ebic", "held-out")
 
@@ -120,9 +120,9 @@ def choose_weight(
     inferring, _ = choose_engine(engine, model)
 
     def held_out(fit: Solution) -> Array:
-        fitted = build(model, fit.coefficients, _unknowns(fit), learn)
-        whole = inferring.sweep(key, fitted, jnp.asarray(ys)).log_likelihood
-        return inferring.sweep(key, fitted, jnp.asarray(ys[:first])).log_likelihood - (
+        end = fitted(model, fit, learn)
+        whole = inferring.sweep(key, end, jnp.asarray(ys)).log_likelihood
+        return inferring.sweep(key, end, jnp.asarray(ys[:first])).log_likelihood - (
             whole
         )
 
@@ -176,13 +176,3 @@ def choose_degree(
     """
     models = {float(degree): model_of(degree) for degree in degrees}
     return choose_model(key, ys, models, **options)
-
-
-def _unknowns(fit: Solution) -> Unknowns:
-    return Unknowns(
-        fit.coefficients,
-        fit.state_noise,
-        fit.observation_noise,
-        fit.initial_mean,
-        fit.initial_noise,
-    )

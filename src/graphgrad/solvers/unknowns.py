@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from ..engines.sweep import Sweep
 from ..model import AbstractScaleNoise, GaussianNoise, Schedule, StateSpaceModel
+from ..solution import Solution
 
 LEARNABLE = ("state_noise", "observation_noise", "initial")
 
@@ -39,6 +40,24 @@ def given(model: StateSpaceModel) -> Unknowns:
         model.initial_mean,
         initial.variances,
     )
+
+
+def found(solution: Solution) -> Unknowns:
+    """What a fit found; its parameters are the coefficients."""
+    return Unknowns(
+        solution.coefficients,
+        solution.state_noise,
+        solution.observation_noise,
+        solution.initial_mean,
+        solution.initial_noise,
+    )
+
+
+def fitted(
+    model: StateSpaceModel, solution: Solution, learn: tuple[str, ...]
+) -> StateSpaceModel:
+    """The model with what a fit found."""
+    return build(model, solution.coefficients, found(solution), learn)
 
 
 def independent_noise(model: StateSpaceModel) -> bool:
