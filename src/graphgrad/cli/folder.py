@@ -110,29 +110,23 @@ def save_fit(estimator: Any, folder: Path) -> None:
 
 def read_header(folder: Path) -> dict[str, Any]:
     """`model.json` of a run."""
-    check_run(folder)
-    return storage.read(folder)[0]
-
-
-def load_fit(folder: Path) -> Any:
-    """The estimator of a run."""
-    check_run(folder)
-    from ..estimator import GraphGrad
-
-    load = getattr(GraphGrad, "load", None)
-    if load is None:
-        raise ValueError(f"`run` must be a fit that can be loaded, got {folder}.")
-    return load(folder)
-
-
-def check_run(folder: Path) -> None:
-    """Say that a folder is not that of a run."""
     if not (folder / HEADER).is_file():
         reason = f"it has no {HEADER}" if folder.is_dir() else "no such folder"
         raise ValueError(
             f"`run` must be the folder of a run, got {folder}: {reason}. "
             "`graphgrad fit` writes one."
         )
+    return storage.read(folder)[0]
+
+
+def load_fit(folder: Path) -> Any:
+    """The estimator of a run."""
+    from ..estimator import GraphGrad
+
+    load = getattr(GraphGrad, "load", None)
+    if load is None:
+        raise ValueError(f"`run` must be a fit that can be loaded, got {folder}.")
+    return load(folder)
 
 
 def write_bands(

@@ -63,10 +63,10 @@ def forecast(
       graphgrad forecast run/ --steps 50 --out forecast.csv
       graphgrad forecast run/ --steps 10 --level 0.5
     """  # noqa: D301
-    from .folder import check_run, load_fit, new_file, write_bands
+    from .folder import load_fit, new_file, read_header, write_bands
     from .options import check_at_least
 
-    check_run(run)
+    read_header(run)  # what is wrong with it is said before anything is imported
     check_at_least("--steps", steps, 1, "It is how far to look ahead.")
     check_at_least("--members", members, 1, "200 give fair bands.")
     if not 0 < level < 1:

@@ -6,6 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+KEYS = (
+    *("dt", "form", "states", "terms", "degrees", "coefficients", "adjacency"),
+    *("state_noise", "observation_noise", "log_likelihood", "penalty", "outcome"),
+)
+"""Of `model.json`, what every version and every kind of fit has."""
+
 
 def equation_lines(header: Mapping[str, Any], digits: int = 3) -> list[str]:
     """One line a state, of `model.json` alone; rates if the fit looked for them.
@@ -43,21 +49,25 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in table.splitlines())
     yield ""
     n_terms = np.count_nonzero(_matrix(header))
-    yield f"Scores: log-likelihood {header['log_likelihood']:.1f}, {n_terms} terms"
+    yield f"Scores: log-likelihood {_shown(header['log_likelihood'])}, {n_terms} terms"
     for name in ("state", "observation"):
-        variances = np.array(header[f"{name}_noise"])
+        variances = np.array(header[f"{name}_noise"], float)
         if variances.ndim == 2:
             variances = np.diag(variances)
-        shown = ", ".join(f"{variance:.3g}" for variance in variances)
+        shown = ", ".join(f"{variance:.3g}" for variance in np.atleast_1d(variances))
         yield f"Variance of the {name} noise: {shown}"
     outcome = header["outcome"]
     yield f"Outcome: {outcome}. {Outcome[outcome].advice}"
 
 
 def as_json(header: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """`model.json` without its bookkeeping, with the equations as text."""
-    kept = {name: value for name, value in header.items() if name != "format"}
+    """What every `model.json` has, with the equations as text."""
+    kept = {name: header[name] for name in KEYS if name in header}
     return {**kept, "equations": equation_lines(header), **more}
+
+
+def _shown(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.1f}"
 
 
 def _matrix(header: Mapping[str, Any]) -> Float[np.ndarray, "Nx M"]:
