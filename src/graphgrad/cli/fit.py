@@ -125,19 +125,19 @@ def fit(
     from .summary import summary
     from .understanding import step, understood
 
+    begin = clock.monotonic()
     options = gather(config, given)
     folder = Path(options["out"])
     check_out(folder, force=force)
-    table = read_table(
-        Path(options["data"]), columns=options["columns"], time=options["time"]
-    )
-    if not as_json:
-        for line in understood(table, options):
-            typer.echo(line)
-        sys.stdout.flush()
-    options["dt"], _ = step(table, options["dt"])
-    begin = clock.monotonic()
     try:
+        table = read_table(
+            Path(options["data"]), columns=options["columns"], time=options["time"]
+        )
+        if not as_json:
+            for line in understood(table, options):
+                typer.echo(line)
+            sys.stdout.flush()
+        options["dt"], _ = step(table, options["dt"])
         estimator = interruptible(lambda: _fitted(table, options))
         seconds = clock.monotonic() - begin
         _write(estimator, table, options, folder)

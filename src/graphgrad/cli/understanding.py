@@ -42,7 +42,7 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     )
     seconds = duration(T, len(states), n_terms)
     if options["solver"] == "adaptive" and seconds > SHORT:
-        most = "" if seconds < 3600 else " Try every tenth row, or some, first."
+        most = "" if seconds < 3600 else " Try a part of the rows first."
         yield (
             f"Expect about {_spoken(seconds)}, on two cores and give or take a factor "
             f"of 3.{most}"
