@@ -86,6 +86,7 @@ def test_files_that_are_no_tables(place):
         ("--out good.csv", "`--out` must be a folder, got good.csv: a file"),
         ("--out good.csv/run", "`--out` must be a folder that can be written"),
         ("--out /proc/run", "`--out` must be a folder that can be written"),
+        ("--out .", "`--out` must be a folder of its own, got ."),
         ("--out other", "which holds other files"),
         ("--out other --force", "which holds other files"),
         ("--out old", "which holds a run"),

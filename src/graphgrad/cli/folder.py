@@ -4,6 +4,7 @@ import csv
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,9 @@ def check_out(out: Path, *, force: bool) -> None:
     """Say before a fit that its folder cannot be written after it."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"`--out` must be a folder, got {out}: a file.")
+    here = Path.cwd()
+    if out.resolve() in (here, *here.parents):
+        raise ValueError(f"`--out` must be a folder of its own, got {out}. Name one.")
     full = out.is_dir() and any(out.iterdir())
     if full and not (out / HEADER).is_file():
         raise ValueError(
@@ -50,8 +54,9 @@ def check_out(out: Path, *, force: bool) -> None:
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
     """An empty folder beside `out`, gone afterwards unless it was put in its place."""
-    above = [p for p in out.absolute().parents if not p.exists()]
-    temporary = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}")
+    out = out.resolve()
+    above = [parent for parent in out.parents if not parent.exists()]
+    temporary = _beside(out)
     try:
         temporary.mkdir(parents=True)
         yield temporary
@@ -64,6 +69,7 @@ def new_folder(out: Path) -> Iterator[Path]:
 
 def put(temporary: Path, out: Path) -> None:
     """Rename a folder to `out`; what a run there had written goes, all else stays."""
+    out = out.resolve()
     if not out.is_dir():
         os.rename(temporary, out)
         return
@@ -153,13 +159,9 @@ def write_bands(
         writer.writerow([when, *row])
 
 
-@contextmanager
-def new_file(out: Path | None, *, force: bool) -> Iterator[Any]:
-    """A text file that is there when it is whole; standard output if None."""
+def check_file(out: Path | None, *, force: bool) -> None:
+    """Say before the work that its file cannot be written after it."""
     if out is None:
-        import sys
-
-        yield sys.stdout
         return
     if out.is_dir():
         raise ValueError(f"`--out` must be a file, got {out}: a folder.")
@@ -168,16 +170,29 @@ def new_file(out: Path | None, *, force: bool) -> Iterator[Any]:
             f"`--out` must be a new file, got {out}, which exists. Choose another "
             "name, or replace it with --force."
         )
-    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    folder = out.absolute().parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise ValueError(
+            f"`--out` must lie in a folder that can be written, got {out}. Make the "
+            "folder, or choose another place."
+        )
+
+
+@contextmanager
+def new_file(out: Path | None) -> Iterator[Any]:
+    """A text file that is there when it is whole; standard output if None."""
+    if out is None:
+        yield sys.stdout
+        return
+    temporary = _beside(out.resolve())
     try:
         with temporary.open("x", newline="", encoding="utf-8") as file:
             yield file
-        os.replace(temporary, out)
-    except OSError as error:
-        raise ValueError(
-            f"`--out` must be a file that can be written, got {out}: {error.strerror}. "
-            "Choose another place."
-        ) from None
+        os.replace(temporary, out.resolve())
     finally:
-        if temporary.exists():
-            temporary.unlink()
+        temporary.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """Another name in the same folder."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")

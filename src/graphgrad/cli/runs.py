@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .telling import reported
+from .telling import interruptible, reported
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
 
@@ -63,24 +63,21 @@ def forecast(
       graphgrad forecast run/ --steps 50 --out forecast.csv
       graphgrad forecast run/ --steps 10 --level 0.5
     """  # noqa: D301
-    from .folder import load_fit, new_file, read_header, write_bands
-    from .options import check_at_least
+    from ..checks import check_at_least
+    from .folder import check_file, new_file, read_header, write_bands
 
     read_header(run)  # what is wrong with it is said before anything is imported
     check_at_least("--steps", steps, 1, "It is how far to look ahead.")
     check_at_least("--members", members, 1, "200 give fair bands.")
     if not 0 < level < 1:
         raise ValueError(f"`--level` must be between 0 and 1, got {level}.")
-    with new_file(out, force=force) as file:
-        estimator = load_fit(run)
-        with warnings.catch_warnings():
-            # It is in `message`, too.
-            warnings.simplefilter("ignore", UserWarning)
-            ahead = estimator.forecast(
-                steps=steps, members=members, level=level, random_state=seed
-            )
+    check_file(out, force=force)
+    estimator, ahead = interruptible(
+        lambda: _ahead(run, steps=steps, members=members, level=level, seed=seed)
+    )
+    with new_file(out) as file:
+        when = ("t", [float(f"{time:.12g}") for time in ahead.times])
         names = estimator.state_names_
-        when = ("t", ahead.times.tolist())
         write_bands(file, when, names, ahead.mean, ahead.band())
     if ahead.message:
         typer.echo(f"graphgrad: {ahead.message}", err=True)
@@ -127,6 +124,22 @@ def compare(
     for term, coefficients in differ.items():
         values = ", ".join(f"{value:.3g} in {n}" for n, value in coefficients.items())
         typer.echo(f"Only in some: {term}: {values}")
+
+
+def _ahead(
+    run: Path, *, steps: int, members: int, level: float, seed: int | None
+) -> tuple[Any, Any]:
+    """The estimator of a run, and its forecast."""
+    from .folder import load_fit
+
+    estimator = load_fit(run)
+    with warnings.catch_warnings():
+        # What it warns of is in `message`, too.
+        warnings.simplefilter("ignore", UserWarning)
+        ahead = estimator.forecast(
+            steps=steps, members=members, level=level, random_state=seed
+        )
+    return estimator, ahead
 
 
 def _terms(headers: dict[str, Any]) -> dict[str, dict[str, float]]:

@@ -59,7 +59,7 @@ def simulate(
       graphgrad simulate lorenz96 --set n_states=5 --set forcing=8
     """  # noqa: D301
     from ..checks import check_at_least, check_positive
-    from .folder import new_file
+    from .folder import check_file, new_file
 
     check_at_least("--steps", steps, 1, "It is the number of observations.")
     check_at_least("--seed", seed, 0, "Any number from 0 on will do.")
@@ -67,8 +67,9 @@ def simulate(
     if dt is not None:
         remedy = "It is the time between two observations."
         options["dt"] = check_positive("--dt", dt, remedy)
-    with new_file(out, force=force) as file:
-        names, times, rows = interruptible(lambda: _draw(system, steps, seed, options))
+    check_file(out, force=force)
+    names, times, rows = interruptible(lambda: _draw(system, steps, seed, options))
+    with new_file(out) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["t", *names])
         writer.writerows([t, *row] for t, row in zip(times, rows, strict=True))
