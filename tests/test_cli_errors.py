@@ -61,7 +61,7 @@ def test_tables_that_cannot_be_fitted(place, text, complaint):
 
 def test_files_that_are_no_tables(place):
     assert "got none.csv: no such file" in _fails("fit", "none.csv")
-    assert "a folder" in _fails("fit", ".")
+    assert "got .: it is none" in _fails("fit", ".")
     Path("bytes.csv").write_bytes(b"x,y\n\xff\xfe,2\n")
     assert "must be text in UTF-8" in _fails("fit", "bytes.csv")
     Path("no.parquet").write_text(GOOD)

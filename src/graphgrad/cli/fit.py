@@ -120,7 +120,7 @@ def fit(
     }
     from .folder import check_out, read_header
     from .options import gather
-    from .reading import read_table
+    from .reading import check_data, read_table
     from .summary import as_json as json_of
     from .summary import summary
     from .understanding import step, understood
@@ -128,6 +128,7 @@ def fit(
     begin = clock.monotonic()
     options = gather(config, given)
     folder = Path(options["out"])
+    check_data(Path(options["data"]))
     check_out(folder, force=force)
     try:
         table = read_table(

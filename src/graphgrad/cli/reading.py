@@ -42,10 +42,7 @@ def read_table(
     Raises:
         ValueError: The file has no numbers to fit; the message says where and why.
     """
-    if not path.exists():
-        raise ValueError(f"`data` must be a file, got {path}: no such file.")
-    if path.is_dir():
-        raise ValueError(f"`data` must be a file, got {path}: a folder.")
+    check_data(path)
     read = parquet_columns if path.suffix == ".parquet" else csv_columns
     clock, names, cells = read(path, columns, time)
     times, stamps = None, None
@@ -55,6 +52,13 @@ def read_table(
     for name, values in zip(names, parts, strict=True):
         _check_column(path, name, values)
     return Table(tuple(names), np.stack(parts, axis=1), clock, times, stamps)
+
+
+def check_data(path: Path) -> None:
+    """Say that there is no file."""
+    if not path.is_file():
+        reason = "it is none" if path.exists() else "no such file"
+        raise ValueError(f"`data` must be a file, got {path}: {reason}.")
 
 
 def _numbers(name: str, cells: Any) -> np.ndarray:
