@@ -1,16 +1,274 @@
 """The real commands in a real shell."""
 
+import csv
+import json
+import os
+import signal
 import subprocess
 import sys
+import time
+import tomllib
 from pathlib import Path
 
+import networkx as nx
+import numpy as np
 import pytest
+from typer.testing import CliRunner
+
+import graphgrad as gg
+from conftest import CACHE
+from graphgrad.cli import app
+from graphgrad.estimator import fitting
+from stubs import least_squares
 
 COMMAND = Path(sys.executable).parent / "graphgrad"
+# Commands read what tests have compiled.
+ENVIRONMENT = {
+    **os.environ,
+    "JAX_COMPILATION_CACHE_DIR": str(CACHE),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
+}
+needs_load = pytest.mark.skipif(
+    not hasattr(gg.GraphGrad, "load"), reason="fits cannot be loaded yet"
+)
 
 
-def _run(*arguments):
-    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
+def _run(*arguments, cwd=None):
+    command = [COMMAND, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, env=ENVIRONMENT
+    )
+
+
+def _invoke(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with data of prey and predators and a fit to them."""
+    folder = tmp_path_factory.mktemp("cli")
+    options = ("--steps", "100", "--seed", "0", "--out", "data.csv")
+    made = _run("simulate", "lotka_volterra", *options, cwd=folder)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == "Wrote data.csv: 100 rows of prey, predator.\n"
+    fitted = _run("fit", "data.csv", "--out", "run/", cwd=folder)
+    assert fitted.returncode == 0, fitted.stderr
+    (folder / "said").write_text(fitted.stdout)
+    (folder / "complained").write_text(fitted.stderr)
+    return folder
+
+
+@pytest.fixture
+def quick(monkeypatch, place):
+    """Fits that take no time, where the data are."""
+    monkeypatch.setattr(fitting, "adaptive", least_squares)
+    monkeypatch.chdir(place)
+
+
+def test_fit_says_what_it_read_and_what_it_found(place):
+    said = (place / "said").read_text()
+    lines = said.splitlines()
+    assert lines[0] == (
+        "Read data.csv: 2 states prey, predator; 100 rows, dt = 0.03 (from column t); "
+        "nothing missing."
+    )
+    assert "6 terms up to degree 2" in lines[1]
+    assert "  prey[t+1] = 1.0" in said
+    assert "  predator     1         1" in said
+    assert "Outcome: converged. The likelihood is at its top" in said
+    # Nobody watches, so there is no progress.
+    assert (place / "complained").read_text() == ""
+
+
+def test_the_folder_of_a_run(place):
+    run = place / "run"
+    assert {path.name for path in place.iterdir()} == {
+        *("data.csv", "run", "said", "complained")
+    }
+    header, arrays = gg.storage.read(run)
+    truth = gg.systems.lotka_volterra().coefficients()
+    C = np.array(header["coefficients"])
+    assert ((C != 0) == (truth != 0)).all()
+    assert (header["dt"], header["form"]) == (0.03, "map")
+    assert header["states"] == ["prey", "predator"]
+    assert header["degrees"] == gg.degree_matrix(2, 2).tolist()
+    assert header["adjacency"] == [[1, 1], [1, 1]]
+    assert header["outcome"] == "converged"
+    assert arrays
+    graph = nx.read_graphml(run / "graph.graphml")
+    assert graph.edges["predator", "prey"]["terms"] == "prey predator"
+    with (run / "states.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 100
+    assert rows[0]["t"] == "0.03"
+    assert all(
+        float(r["prey_low"]) < float(r["prey"]) < float(r["prey_high"]) for r in rows
+    )
+    config = tomllib.loads((run / "config.toml").read_text())
+    assert (config["data"], config["dt"], config["seed"]) == ("../data.csv", 0.03, 0)
+    assert (run / "report.html").exists() == hasattr(gg.GraphGrad, "report")
+
+
+def test_show_repeats_what_fit_said(place):
+    shown = _run("show", place / "run")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout in (place / "said").read_text()
+    found = json.loads(_invoke("show", place / "run", "--json").stdout)
+    assert found["equations"][0].startswith("prey[t+1] = 1.03 prey - 0.003")
+
+
+@needs_load
+def test_forecast(place):
+    options = ("--steps", "5", "--out", place / "forecast.csv", "--members", "50")
+    run = _run("forecast", place / "run", *options)
+    assert run.returncode == 0, run.stderr
+    rows = list(csv.DictReader((place / "forecast.csv").read_text().splitlines()))
+    assert [float(r["t"]) for r in rows] == pytest.approx(3 + 0.03 * np.arange(1, 6))
+    assert all(float(r["prey_low"]) < float(r["prey_high"]) for r in rows)
+    assert _invoke("forecast", place / "run", *options).exit_code == 2
+    again = _invoke("forecast", place / "run", "--steps", "5", "--members", "50")
+    assert again.stdout == (place / "forecast.csv").read_text()
+    (place / "forecast.csv").unlink()
+
+
+@needs_load
+def test_compare(place, quick):
+    options = ("--degree", "1", "--out", place / "line")
+    assert _invoke("fit", place / "data.csv", *options).exit_code == 0
+    compared = _invoke("compare", place / "run", place / "line")
+    assert compared.exit_code == 0, compared.output
+    assert "log-lik." in compared.stdout
+    assert "Only in some: prey predator in prey: -0.003" in compared.stdout
+    found = json.loads(
+        _invoke("compare", place / "run", place / "line", "--json").stdout
+    )
+    assert len(found["rows"]) == 2
+
+
+@needs_load
+def test_only_runs_on_the_same_data_are_compared(place, quick, tmp_path):
+    lines = (place / "data.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "fewer.csv").write_text("".join(lines[:60]))
+    options = ("--degree", "1", "--out", tmp_path / "fewer")
+    assert _invoke("fit", tmp_path / "fewer.csv", *options).exit_code == 0
+    refused = _invoke("compare", place / "run", tmp_path / "fewer")
+    assert refused.exit_code == 2
+    assert "must be fits to the same data" in refused.stderr
+
+
+def test_a_config_repeats_a_fit_exactly(quick, tmp_path, monkeypatch):
+    options = ("--degree", "1", "--observation-noise", "0.25,0.5", "--form", "rate")
+    first = _invoke("fit", "data.csv", *options, "--seed", "3", "--out", tmp_path / "a")
+    assert first.exit_code == 0, first.output
+    assert "dprey/dt = " in first.stdout
+    monkeypatch.chdir(tmp_path)
+    second = _invoke("fit", "--config", "a/config.toml", "--out", "b")
+    assert second.exit_code == 0, second.output
+    for name in ("model.json", "arrays.npz", "states.csv", "config.toml"):
+        assert (tmp_path / "a" / name).read_bytes() == (
+            tmp_path / "b" / name
+        ).read_bytes()
+    third = _invoke("fit", "--config", "a/config.toml", "--degree", "2", "--out", "c")
+    assert "6 terms up to degree 2" in third.stdout
+
+
+def test_json_is_all_there_is(quick, tmp_path):
+    run = _invoke("fit", "data.csv", "--json", "--out", tmp_path / "run")
+    found = json.loads(run.stdout)
+    assert run.stderr == ""
+    assert found["states"] == ["prey", "predator"]
+    assert found["outcome"] == "converged"
+    assert "top" in found["advice"]
+    assert len(found["equations"]) == 2
+
+
+def test_a_run_is_replaced_by_force_alone(quick, tmp_path):
+    out = tmp_path / "run"
+    assert _invoke("fit", "data.csv", "--out", out).exit_code == 0
+    (out / "notes").mkdir()
+    (out / "notes" / "mine.txt").write_text("mine")
+    before = (out / "model.json").read_bytes()
+    refused = _invoke("fit", "data.csv", "--degree", "1", "--out", out)
+    assert refused.exit_code == 2
+    assert "replace it with --force" in refused.stderr
+    assert (out / "model.json").read_bytes() == before
+    forced = _invoke("fit", "data.csv", "--degree", "1", "--out", out, "--force")
+    assert forced.exit_code == 0, forced.output
+    assert (out / "model.json").read_bytes() != before
+    assert (out / "notes" / "mine.txt").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_fit_that_fails_leaves_nothing(quick, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise ValueError("no\nluck")
+
+    monkeypatch.setattr(fitting, "adaptive", fail)
+    run = _invoke("fit", "data.csv", "--out", tmp_path / "deep" / "run")
+    assert (run.exit_code, run.stderr) == (2, "graphgrad: no luck\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_states_that_are_never_seen_and_gaps(quick, tmp_path):
+    rows = list(csv.reader(Path("data.csv").read_text().splitlines()))
+    table = [[row[0], row[1] if i % 4 else "NA"] for i, row in enumerate(rows)]
+    text = "\n".join(";".join(row) for row in [["Time", "prey"], *table[1:]])
+    (tmp_path / "gaps.csv").write_text(text)
+    options = ("--states", "prey,predator", "--out", tmp_path / "run")
+    run = _invoke("fit", tmp_path / "gaps.csv", *options)
+    assert run.exit_code == 0, run.output
+    assert "2 states prey, predator (predator never seen); 100 rows" in run.stdout
+    assert "25.0% missing" in run.stdout
+    head = (tmp_path / "run" / "states.csv").read_text().splitlines()[0]
+    assert head.startswith("Time,prey,prey_low,prey_high,predator,")
+
+
+def test_ctrl_c_stops_at_once_and_leaves_nothing(place, tmp_path):
+    with subprocess.Popen(
+        [COMMAND, "fit", place / "data.csv", "--out", tmp_path / "run"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Read")
+        time.sleep(3)  # long enough to be in the middle of a compilation
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "graphgrad: stopped after" in complaint
+    assert "nothing was written" in complaint
+    assert "Traceback" not in complaint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_seed_simulates_the_same(tmp_path):
+    options = ("lorenz63", "--steps", "4", "--dt", "0.02", "--set", "rho=20")
+    first, again = (_invoke("simulate", *options).stdout for _ in range(2))
+    other = _invoke("simulate", *options, "--seed", "1").stdout
+    assert first == again != other
+    assert first.splitlines()[0] == "t,x1,x2,x3"
+    assert [line.split(",")[0] for line in first.splitlines()[1:]] == [
+        *("0.02", "0.04", "0.06", "0.08")
+    ]
+
+
+def test_systems_are_listed():
+    listed = _invoke("systems").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(gg.systems.SYSTEMS)
+    assert all(line.endswith(".") for line in listed)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["fit", "show", "forecast", "compare", "simulate", "systems", "demo", "version"],
+)
+def test_every_command_has_help_with_examples(command):
+    text = _invoke(command, "--help").stdout
+    assert f"Examples:\n    graphgrad {command}" in text
+    assert command in _invoke("--help").stdout
 
 
 @pytest.mark.slow
@@ -23,7 +281,9 @@ def test_demo_finds_the_lorenz_equations():
     assert "x3[t+1] =" in run.stdout
 
 
-def test_version_and_help():
+def test_version_and_completion():
     assert _run("version").stdout.strip() == "0.1.0"
-    assert "demo" in _run("--help").stdout
-    assert _run("nonsense").returncode == 2
+    said = _invoke("version", "--verbose").stdout
+    assert "jax " in said
+    assert "device cpu" in said.lower()
+    assert "_GRAPHGRAD_COMPLETE" in _run("--show-completion", "bash").stdout

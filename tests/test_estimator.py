@@ -213,7 +213,8 @@ class Terminal(io.StringIO):
         return self.watched
 
 
-def test_a_line_on_a_terminal_that_is_watched():
+def test_a_line_on_a_terminal_that_is_watched(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
     progress = AdaptiveProgress("refine", 10, 150, -12.3, 4)
     told = []
     for watched, patience in ((True, 0), (True, 99), (False, 0)):
@@ -228,7 +229,7 @@ def test_a_line_on_a_terminal_that_is_watched():
         shown = watched and patience == 0
         assert ("graphgrad: 0 s, " in stream.getvalue()) == shown
         # It is wiped away at the end.
-        assert not shown or stream.getvalue().endswith("\r" + 79 * " " + "\r")
+        assert not shown or stream.getvalue().endswith("\r" + 39 * " " + "\r")
     assert told == [progress] * 3
     assert line.beside(told.append) == told.append
 

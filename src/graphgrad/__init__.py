@@ -1,94 +1,138 @@
 """graphgrad: which quantities act on which, and by what equations."""
 
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import metrics as metrics
-from . import plots as plots
-from . import storage as storage
-from . import systems as systems
-from .confidence import posterior as posterior
-from .confidence import stability as stability
-from .engines import EnsembleSmoother as EnsembleSmoother
-from .engines import GaussianSmoother as GaussianSmoother
-from .engines import ParticleFilter as ParticleFilter
-from .engines import ParticleSmoother as ParticleSmoother
-from .engines import SoftResampling as SoftResampling
-from .engines import TransportResampling as TransportResampling
-from .engines import value_and_gradient as value_and_gradient
-from .equations import equations as equations
-from .equations import latex as latex
-from .equations import numpy_function as numpy_function
-from .equations import numpy_source as numpy_source
-from .equations import to_sympy as to_sympy
-from .graph import GraphComparison as GraphComparison
-from .graph import adjacency as adjacency
-from .graph import compare_graphs as compare_graphs
-from .graph import save_graphml as save_graphml
-from .graph import to_dot as to_dot
-from .graph import to_networkx as to_networkx
-from .library import FunctionTerms as FunctionTerms
-from .library import Polynomial as Polynomial
-from .library import UserTerms as UserTerms
-from .library import degree_matrix as degree_matrix
-from .library import exponential_terms as exponential_terms
-from .library import trigonometric_terms as trigonometric_terms
-from .model import Binomial as Binomial
-from .model import MultiplicativeNoise as MultiplicativeNoise
-from .model import NegativeBinomial as NegativeBinomial
-from .model import Poisson as Poisson
-from .model import StateSpaceModel as StateSpaceModel
-from .model import StudentT as StudentT
-from .model import UserDensity as UserDensity
-from .model import arrange as arrange
-from .model import bounds as bounds
-from .model import conserve as conserve
-from .model import equal as equal
-from .model import forbid as forbid
-from .model import known as known
-from .model import only_edges as only_edges
-from .model import sign as sign
-from .model import simulate as simulate
-from .model import state_space_model as state_space_model
-from .penalties import L0 as L0
-from .penalties import L1 as L1
-from .penalties import GroupByEdge as GroupByEdge
-from .penalties import Nuclear as Nuclear
-from .penalties import Unpenalised as Unpenalised
-from .selection import choose_degree as choose_degree
-from .selection import choose_model as choose_model
-from .selection import choose_weight as choose_weight
-from .selection import fit_path as fit_path
-from .selection import tune_on_twin as tune_on_twin
-from .solution import Outcome as Outcome
-from .solution import PaperSolution as PaperSolution
-from .solution import Solution as Solution
-from .solvers import AdaptiveSteps as AdaptiveSteps
-from .solvers import FirstThenAll as FirstThenAll
-from .solvers import FixedNumber as FixedNumber
-from .solvers import GradientSteps as GradientSteps
-from .solvers import Telescoping as Telescoping
-from .solvers import adaptive as adaptive
-from .solvers import b_graphgrad as b_graphgrad
-from .solvers import multistart as multistart
-from .solvers import pmle as pmle
-from .solvers import s_graphgrad as s_graphgrad
-from .solvers import true_mle as true_mle
-
 if TYPE_CHECKING:
+    from . import metrics as metrics
+    from . import plots as plots
+    from . import storage as storage
+    from . import systems as systems
+    from .confidence import posterior as posterior
+    from .confidence import stability as stability
+    from .engines import EnsembleSmoother as EnsembleSmoother
+    from .engines import GaussianSmoother as GaussianSmoother
+    from .engines import ParticleFilter as ParticleFilter
+    from .engines import ParticleSmoother as ParticleSmoother
+    from .engines import SoftResampling as SoftResampling
+    from .engines import TransportResampling as TransportResampling
+    from .engines import value_and_gradient as value_and_gradient
+    from .equations import equations as equations
+    from .equations import latex as latex
+    from .equations import numpy_function as numpy_function
+    from .equations import numpy_source as numpy_source
+    from .equations import to_sympy as to_sympy
     from .estimator import GraphGrad as GraphGrad
     from .estimator import compare_fits as compare_fits
+    from .graph import GraphComparison as GraphComparison
+    from .graph import adjacency as adjacency
+    from .graph import compare_graphs as compare_graphs
+    from .graph import save_graphml as save_graphml
+    from .graph import to_dot as to_dot
+    from .graph import to_networkx as to_networkx
+    from .library import FunctionTerms as FunctionTerms
+    from .library import Polynomial as Polynomial
+    from .library import UserTerms as UserTerms
+    from .library import degree_matrix as degree_matrix
+    from .library import exponential_terms as exponential_terms
+    from .library import trigonometric_terms as trigonometric_terms
+    from .model import Binomial as Binomial
+    from .model import MultiplicativeNoise as MultiplicativeNoise
+    from .model import NegativeBinomial as NegativeBinomial
+    from .model import Poisson as Poisson
+    from .model import StateSpaceModel as StateSpaceModel
+    from .model import StudentT as StudentT
+    from .model import UserDensity as UserDensity
+    from .model import arrange as arrange
+    from .model import bounds as bounds
+    from .model import conserve as conserve
+    from .model import equal as equal
+    from .model import forbid as forbid
+    from .model import known as known
+    from .model import only_edges as only_edges
+    from .model import sign as sign
+    from .model import simulate as simulate
+    from .model import state_space_model as state_space_model
+    from .penalties import L0 as L0
+    from .penalties import L1 as L1
+    from .penalties import GroupByEdge as GroupByEdge
+    from .penalties import Nuclear as Nuclear
+    from .penalties import Unpenalised as Unpenalised
+    from .selection import choose_degree as choose_degree
+    from .selection import choose_model as choose_model
+    from .selection import choose_weight as choose_weight
+    from .selection import fit_path as fit_path
+    from .selection import tune_on_twin as tune_on_twin
+    from .solution import Outcome as Outcome
+    from .solution import PaperSolution as PaperSolution
+    from .solution import Solution as Solution
+    from .solvers import AdaptiveSteps as AdaptiveSteps
+    from .solvers import FirstThenAll as FirstThenAll
+    from .solvers import FixedNumber as FixedNumber
+    from .solvers import GradientSteps as GradientSteps
+    from .solvers import Telescoping as Telescoping
+    from .solvers import adaptive as adaptive
+    from .solvers import b_graphgrad as b_graphgrad
+    from .solvers import multistart as multistart
+    from .solvers import pmle as pmle
+    from .solvers import s_graphgrad as s_graphgrad
+    from .solvers import true_mle as true_mle
 
-# Importing scikit-learn takes longer than all else here, so it waits to be asked for.
-_LATER = ("GraphGrad", "compare_fits")
+# Importing JAX and scikit-learn takes seconds, so all that needs them waits to be asked
+# for. A test holds this table to the imports above.
+_NAMES = {
+    "confidence": "posterior stability",
+    "engines": (
+        "EnsembleSmoother GaussianSmoother ParticleFilter ParticleSmoother "
+        "SoftResampling TransportResampling value_and_gradient"
+    ),
+    "equations": "equations latex numpy_function numpy_source to_sympy",
+    "estimator": "GraphGrad compare_fits",
+    "graph": "GraphComparison adjacency compare_graphs save_graphml to_dot to_networkx",
+    "library": (
+        "FunctionTerms Polynomial UserTerms degree_matrix exponential_terms "
+        "trigonometric_terms"
+    ),
+    "model": (
+        "Binomial MultiplicativeNoise NegativeBinomial Poisson StateSpaceModel "
+        "StudentT UserDensity arrange bounds conserve equal forbid known only_edges "
+        "sign simulate state_space_model"
+    ),
+    "penalties": "L0 L1 GroupByEdge Nuclear Unpenalised",
+    "selection": "choose_degree choose_model choose_weight fit_path tune_on_twin",
+    "solution": "Outcome PaperSolution Solution",
+    "solvers": (
+        "AdaptiveSteps FirstThenAll FixedNumber GradientSteps Telescoping adaptive "
+        "b_graphgrad multistart pmle s_graphgrad true_mle"
+    ),
+}
+_ROOMS = ("metrics", "plots", "storage", "systems", *_NAMES)
+_HOME = {name: room for room, names in _NAMES.items() for name in names.split()}
+
+
+class _Package(ModuleType):
+    """This package: importing the room `equations` leaves the function in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOME and isinstance(value, ModuleType):
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        from . import estimator
-
-        return getattr(estimator, name)
+    if name in _HOME:
+        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted({*globals(), *_HOME, *_ROOMS})

@@ -1,5 +1,6 @@
 """A line on the terminal while a fit takes long."""
 
+import shutil
 import sys
 import threading
 import time
@@ -69,7 +70,9 @@ class ProgressLine:
         self._write("")
 
     def _write(self, text: str) -> None:
-        self._stream.write("\r" + text[:79].ljust(79) + "\r")
+        # A line that is too long would wrap, and could not be written over.
+        width = shutil.get_terminal_size().columns - 1
+        self._stream.write("\r" + text[:width].ljust(width) + "\r")
         self._stream.flush()
 
 

@@ -124,7 +124,7 @@ def begin_refinement(
         damping=jnp.zeros((), path.dtype),
         climb=zero,
         total=jnp.zeros((), path.dtype),
-        limit=jnp.full((), MOST_CHANGES),
+        limit=jnp.full((), MOST_CHANGES, int),
         back=jnp.array(False),
         best=at,
         sweeps=zero,

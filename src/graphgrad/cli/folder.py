@@ -1,0 +1,198 @@
+"""The folder of a run: written whole or not at all, and read back."""
+
+import csv
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from .. import storage
+
+HEADER = "model.json"
+FILES = (
+    *(HEADER, "arrays.npz", "config.toml"),
+    *("graph.graphml", "states.csv", "report.html"),
+)
+"""What a run may write; all else in its folder is somebody's."""
+
+
+def check_out(out: Path, *, force: bool) -> None:
+    """Say before a fit that its folder cannot be written after it."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"`--out` must be a folder, got {out}: a file.")
+    here = Path.cwd()
+    if out.resolve() in (here, *here.parents):
+        raise ValueError(f"`--out` must be a folder of its own, got {out}. Name one.")
+    full = out.is_dir() and any(out.iterdir())
+    if full and not (out / HEADER).is_file():
+        raise ValueError(
+            f"`--out` must be a new folder or that of a run, got {out}, which holds "
+            "other files. Choose another name."
+        )
+    if full and not force:
+        raise ValueError(
+            f"`--out` must be a new folder, got {out}, which holds a run. Choose "
+            "another name, or replace it with --force."
+        )
+    try:
+        with new_folder(out):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"`--out` must be a folder that can be written, got {out}: "
+            f"{error.strerror}. Choose another place."
+        ) from None
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """An empty folder beside `out`, gone afterwards unless it was put in its place."""
+    out = out.resolve()
+    above = [parent for parent in out.parents if not parent.exists()]
+    temporary = _beside(out)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        for folder in above:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+
+def put(temporary: Path, out: Path) -> None:
+    """Rename a folder to `out`; what a run there had written goes, all else stays."""
+    out = out.resolve()
+    if not out.is_dir():
+        os.rename(temporary, out)
+        return
+    for other in out.iterdir():
+        if other.name not in FILES:
+            copy = shutil.copytree if other.is_dir() else shutil.copy2
+            copy(other, temporary / other.name)
+    old = temporary.with_name(f"{temporary.name}.old")
+    os.rename(out, old)
+    try:
+        os.rename(temporary, out)
+    except BaseException:
+        os.rename(old, out)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def save_fit(estimator: Any, folder: Path) -> None:
+    """Write `model.json` and its arrays."""
+    if hasattr(estimator, "save"):
+        estimator.save(folder)
+        return
+    degrees = np.asarray(estimator.degrees_)
+    header = {
+        "dt": float(estimator.dt_),
+        "form": estimator.form,
+        "states": list(estimator.state_names_),
+        "terms": list(estimator.terms_),
+        "degrees": degrees.tolist(),
+        "coefficients": np.asarray(estimator.coef_).tolist(),
+        "adjacency": np.asarray(estimator.adjacency_, int).tolist(),
+        "state_noise": np.asarray(estimator.state_noise_).tolist(),
+        "observation_noise": np.asarray(estimator.observation_noise_).tolist(),
+        "log_likelihood": float(estimator.log_likelihood_),
+        "penalty": 1.0 if estimator.penalty is None else float(estimator.penalty),
+        "outcome": estimator.outcome_,
+    }
+    arrays = {
+        "coefficients": estimator.coef_,
+        "standard_errors": estimator.standard_errors_,
+    }
+    storage.write(folder, header, arrays)
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    """`model.json` of a run."""
+    if not (folder / HEADER).is_file():
+        reason = f"it has no {HEADER}" if folder.is_dir() else "no such folder"
+        raise ValueError(
+            f"`run` must be the folder of a run, got {folder}: {reason}. "
+            "`graphgrad fit` writes one."
+        )
+    return storage.read(folder)[0]
+
+
+def load_fit(folder: Path) -> Any:
+    """The estimator of a run."""
+    from ..estimator import GraphGrad
+
+    load = getattr(GraphGrad, "load", None)
+    if load is None:
+        raise ValueError(f"`run` must be a fit that can be loaded, got {folder}.")
+    return load(folder)
+
+
+def write_bands(
+    file: Any,
+    clock: tuple[str, Sequence[Any]],
+    names: Sequence[str],
+    mean: Float[np.ndarray, "T Nx"],
+    band: Float[np.ndarray, "T Nx 2"],
+) -> None:
+    """A CSV table of times, means, and lower and upper ends.
+
+    Args:
+        file: Where to write.
+        clock: Name of the column of times, and the times.
+        names: Names of the states.
+        mean: One row a time.
+        band: Ends of the bands.
+    """
+    parts = [[name, f"{name}_low", f"{name}_high"] for name in names]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([clock[0], *(name for part in parts for name in part)])
+    table = np.concatenate([mean[..., None], band], axis=-1).reshape(len(mean), -1)
+    for when, row in zip(clock[1], table.tolist(), strict=True):
+        writer.writerow([when, *row])
+
+
+def check_file(out: Path | None, *, force: bool) -> None:
+    """Say before the work that its file cannot be written after it."""
+    if out is None:
+        return
+    if out.is_dir():
+        raise ValueError(f"`--out` must be a file, got {out}: a folder.")
+    if out.exists() and not force:
+        raise ValueError(
+            f"`--out` must be a new file, got {out}, which exists. Choose another "
+            "name, or replace it with --force."
+        )
+    folder = out.absolute().parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise ValueError(
+            f"`--out` must lie in a folder that can be written, got {out}. Make the "
+            "folder, or choose another place."
+        )
+
+
+@contextmanager
+def new_file(out: Path | None) -> Iterator[Any]:
+    """A text file that is there when it is whole; standard output if None."""
+    if out is None:
+        yield sys.stdout
+        return
+    temporary = _beside(out.resolve())
+    try:
+        with temporary.open("x", newline="", encoding="utf-8") as file:
+            yield file
+        os.replace(temporary, out.resolve())
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """Another name in the same folder."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")

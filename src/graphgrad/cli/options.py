@@ -1,0 +1,168 @@
+"""What a fit is told: by defaults, then a file, then the command line."""
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..checks import check_at_least, check_choice, check_positive
+
+FORMS = ("map", "rate")
+ENGINES = ("auto", "gaussian", "particle", "ensemble")
+SOLVERS = ("adaptive", "paper")
+SELECTIONS = ("ebic", "held-out")
+
+DEFAULTS: dict[str, Any] = {
+    "data": None,
+    "out": "run",
+    "degree": 2,
+    "dt": None,
+    "columns": None,
+    "time": None,
+    "states": None,
+    "state_noise": "learn",
+    "observation_noise": "learn",
+    "form": "map",
+    "engine": "auto",
+    "solver": "adaptive",
+    "penalty": None,
+    "selection": "ebic",
+    "particles": None,
+    "seed": 0,
+}
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Options from a TOML file; its paths count from where it is."""
+    if not path.is_file():
+        raise ValueError(f"`--config` must be a file, got {path}: no such file.")
+    try:
+        options = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"`--config` must be TOML, got {path}: {error}.") from None
+    for name in options:
+        check_choice(f"key in {path}", name, DEFAULTS)
+    for name in ("data", "out"):
+        if name in options:
+            options[name] = str(path.parent / _text(name, options[name]))
+    return options
+
+
+def gather(config: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options, checked.
+
+    Args:
+        config: A file of options, or None.
+        given: Those of the command line; None where there was nothing.
+    """
+    told = {name: value for name, value in given.items() if value is not None}
+    options = {**DEFAULTS, **(read_config(config) if config else {}), **told}
+    if options["data"] is None:
+        raise ValueError("`data` must be given, got none. Name a CSV or Parquet file.")
+    return {
+        name: None if value is None else _CHECKS[name](name, value)
+        for name, value in options.items()
+    }
+
+
+def write_config(path: Path, options: Mapping[str, Any], folder: Path) -> None:
+    """Write options so that a fit with them is the same again.
+
+    Args:
+        path: Where to write.
+        options: As `gather` gave them.
+        folder: Where the file will be in the end; the data are named from there.
+    """
+    options = {name: value for name, value in options.items() if name != "out"}
+    options["data"] = _way(Path(options["data"]), folder)
+    lines = [
+        f"{name} = {_toml(value)}\n"
+        for name, value in options.items()
+        if value is not None
+    ]
+    head = "# Repeat this fit: graphgrad fit --config THIS_FILE --out FOLDER\n"
+    path.write_text(head + "".join(lines), encoding="utf-8")
+
+
+def _way(data: Path, folder: Path) -> str:
+    """From a folder to the data, or their whole address where there is no way."""
+    try:
+        return Path(os.path.relpath(data.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return data.resolve().as_posix()
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        # Text of JSON is text of TOML, but for one character.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return repr(value)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"`{name}` must be text, got {value!r}.")
+    return value
+
+
+def _names(name: str, value: Any) -> list[str]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not (isinstance(parts, list) and all(isinstance(p, str) for p in parts)):
+        raise ValueError(f"`{name}` must be names, got {value!r}. For instance x,y.")
+    names = [part.strip() for part in parts]
+    if len(set(names)) < len(names) or "" in names:
+        raise ValueError(
+            f"`--{name}` must be names that differ, got {','.join(names)!r}."
+        )
+    return names
+
+
+def _noise(name: str, value: Any) -> Any:
+    if value == "learn":
+        return value
+    parts = value.split(",") if isinstance(value, str) else value
+    remedy = "Give a variance, or one a column with commas, or 'learn'."
+    if isinstance(parts, list) and len(parts) != 1:
+        return [check_positive(_flag(name), part, remedy) for part in parts]
+    only = parts[0] if isinstance(parts, list) else parts
+    return check_positive(_flag(name), only, remedy)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _whole(least: int, remedy: str) -> Callable[[str, Any], int]:
+    return lambda name, value: check_at_least(_flag(name), value, least, remedy)
+
+
+def _positive(remedy: str) -> Callable[[str, Any], float]:
+    return lambda name, value: check_positive(_flag(name), value, remedy)
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str, Any], str]:
+    return lambda name, value: check_choice(_flag(name), value, choices)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "data": _text,
+    "out": _text,
+    "degree": _whole(1, "Most systems are of degree 2."),
+    "dt": _positive("Leave it out for the median interval."),
+    "columns": _names,
+    "time": _text,
+    "states": _names,
+    "state_noise": _noise,
+    "observation_noise": _noise,
+    "form": _one_of(FORMS),
+    "engine": _one_of(ENGINES),
+    "solver": _one_of(SOLVERS),
+    "penalty": _positive("Leave it out for 1."),
+    "selection": _one_of(SELECTIONS),
+    "particles": _whole(3, "Leave it out for 100."),
+    "seed": _whole(0, "Any number from 0 on will do."),
+}

@@ -1,0 +1,153 @@
+"""Commands that read runs: `show`, `forecast`, `compare`."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .telling import interruptible, reported
+
+Run = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
+
+
+@reported
+def show(
+    run: Run,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Print the equations, the graph and the scores of a run.
+
+    \b
+    Examples:
+      graphgrad show run/
+      graphgrad show run/ --json
+    """  # noqa: D301
+    from .folder import read_header
+    from .summary import as_json as json_of
+    from .summary import summary
+
+    header = read_header(run)
+    if as_json:
+        typer.echo(json.dumps(json_of(header)))
+        return
+    for line in summary(header):
+        typer.echo(line)
+
+
+@reported
+def forecast(
+    run: Run,
+    steps: Annotated[int, typer.Option(help="How many steps of dt.")] = 50,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV file to write.", show_default="standard output"),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Probability of the bands.")] = 0.9,
+    members: Annotated[int, typer.Option(help="Number of draws.")] = 200,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of the draws.", show_default="that of the fit"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file if it exists.")
+    ] = False,
+) -> None:
+    """Say what comes after the data of a run: means and bands of the states.
+
+    \b
+    Examples:
+      graphgrad forecast run/ --steps 50 --out forecast.csv
+      graphgrad forecast run/ --steps 10 --level 0.5
+    """  # noqa: D301
+    from ..checks import check_at_least
+    from .folder import check_file, new_file, read_header, write_bands
+
+    read_header(run)  # what is wrong with it is said before anything is imported
+    check_at_least("--steps", steps, 1, "It is how far to look ahead.")
+    check_at_least("--members", members, 1, "200 give fair bands.")
+    if not 0 < level < 1:
+        raise ValueError(f"`--level` must be between 0 and 1, got {level}.")
+    check_file(out, force=force)
+    estimator, ahead = interruptible(
+        lambda: _ahead(run, steps=steps, members=members, level=level, seed=seed)
+    )
+    with new_file(out) as file:
+        when = ("t", [float(f"{time:.12g}") for time in ahead.times])
+        names = estimator.state_names_
+        write_bands(file, when, names, ahead.mean, ahead.band())
+    if ahead.message:
+        typer.echo(f"graphgrad: {ahead.message}", err=True)
+    if out is not None:
+        typer.echo(f"Wrote {out}: {steps} steps, with bands of {level:.0%}.")
+
+
+@reported
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...")
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Compare runs on the same data: criteria, and terms that only some have.
+
+    \b
+    Examples:
+      graphgrad compare run1/ run2/
+      graphgrad compare degree1/ degree2/ degree3/ --json
+    """  # noqa: D301
+    from .folder import load_fit, read_header
+
+    names = [str(run) for run in runs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"`runs` must differ, got {' '.join(names)}.")
+    headers = {name: read_header(run) for name, run in zip(names, runs, strict=True)}
+    from ..estimator import compare_fits
+
+    fits = {name: load_fit(run) for name, run in zip(names, runs, strict=True)}
+    table = compare_fits(fits)
+    terms = _terms(headers)
+    if as_json:
+        rows = [row._asdict() for row in table.rows]
+        tests = [test._asdict() for test in table.tests]
+        found = {"rows": rows, "tests": tests, "terms": terms}
+        typer.echo(json.dumps(found))
+        return
+    typer.echo(table)
+    differ = {t: c for t, c in terms.items() if 0 < len(c) < len(names)}
+    typer.echo(f"Terms of all: {sum(len(c) == len(names) for c in terms.values())}")
+    for term, coefficients in differ.items():
+        values = ", ".join(f"{value:.3g} in {n}" for n, value in coefficients.items())
+        typer.echo(f"Only in some: {term}: {values}")
+
+
+def _ahead(
+    run: Path, *, steps: int, members: int, level: float, seed: int | None
+) -> tuple[Any, Any]:
+    """The estimator of a run, and its forecast."""
+    from .folder import load_fit
+
+    estimator = load_fit(run)
+    with warnings.catch_warnings():
+        # What it warns of is in `message`, too.
+        warnings.simplefilter("ignore", UserWarning)
+        ahead = estimator.forecast(
+            steps=steps, members=members, level=level, random_state=seed
+        )
+    return estimator, ahead
+
+
+def _terms(headers: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Coefficients that are not zero, by equation and term, and by run."""
+    found: dict[str, dict[str, float]] = {}
+    for name, header in headers.items():
+        for state, row in zip(header["states"], header["coefficients"], strict=True):
+            for term, value in zip(header["terms"], row, strict=True):
+                if value:
+                    found.setdefault(f"{term} in {state}", {})[name] = value
+    return found

@@ -1,0 +1,80 @@
+"""A run in words: equations, graph, scores."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+KEYS = (
+    *("dt", "form", "states", "terms", "degrees", "coefficients", "adjacency"),
+    *("state_noise", "observation_noise", "log_likelihood", "penalty", "outcome"),
+)
+"""Of `model.json`, what every version and every kind of fit has."""
+
+
+def equation_lines(header: Mapping[str, Any], digits: int = 3) -> list[str]:
+    """One line a state, of `model.json` alone; rates if the fit looked for them.
+
+    Examples:
+        >>> equation_lines({"states": ["x"], "terms": ["1", "x"], "form": "map",
+        ...                 "coefficients": [[-2.0, 0.91234]], "dt": 0.1})
+        ['x[t+1] = -2 + 0.912 x']
+    """
+    matrix, rate = _matrix(header), header["form"] == "rate"
+    lines = []
+    for state, row in zip(header["states"], matrix, strict=True):
+        text = ""
+        for value, term in zip(row, header["terms"], strict=True):
+            if value:
+                product = f"{abs(value):.{digits}g}" + f" {term}" * (term != "1")
+                text += f" {'-' if value < 0 else '+'} {product}"
+        # The first sign stands alone: nothing for plus, no blank after minus.
+        first = "-" if text.startswith(" - ") else ""
+        left = f"d{state}/dt" if rate else f"{state}[t+1]"
+        lines.append(f"{left} = {first}{text[3:] or '0'}")
+    return lines
+
+
+def summary(header: Mapping[str, Any]) -> Iterator[str]:
+    """Lines that say what a run found."""
+    from ..graph import adjacency_table
+    from ..solution import Outcome
+
+    yield "Equations"
+    yield from (f"  {line}" for line in equation_lines(header))
+    yield ""
+    yield "Who acts on whom: 1 where the state of the column acts on that of the row"
+    table = adjacency_table(np.array(header["adjacency"]), header["states"])
+    yield from (f"  {line}" for line in table.splitlines())
+    yield ""
+    n_terms = np.count_nonzero(_matrix(header))
+    yield f"Scores: log-likelihood {_shown(header['log_likelihood'])}, {n_terms} terms"
+    for name in ("state", "observation"):
+        variances = np.array(header[f"{name}_noise"], float)
+        if variances.ndim == 2:
+            variances = np.diag(variances)
+        shown = ", ".join(f"{variance:.3g}" for variance in np.atleast_1d(variances))
+        yield f"Variance of the {name} noise: {shown}"
+    outcome = header["outcome"]
+    yield f"Outcome: {outcome}. {Outcome[outcome].advice}"
+
+
+def as_json(header: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """What every `model.json` has, with the equations as text."""
+    kept = {name: header[name] for name in KEYS if name in header}
+    return {**kept, "equations": equation_lines(header), **more}
+
+
+def _shown(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.1f}"
+
+
+def _matrix(header: Mapping[str, Any]) -> Float[np.ndarray, "Nx M"]:
+    """C of the map, or (C - I) / dt where the fit looked for a sparse rate."""
+    matrix = np.array(header["coefficients"], float)
+    if header["form"] == "map":
+        return matrix
+    for i, state in enumerate(header["states"]):
+        matrix[i, header["terms"].index(state)] -= 1
+    return matrix / header["dt"]

@@ -1,0 +1,82 @@
+"""What a fit makes of its data and what it will take, said before it starts."""
+
+from collections.abc import Iterator, Mapping
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from .reading import Table
+
+COMPILING = 20
+"""Seconds that a first fit compiles, on two cores that are not busy."""
+
+PACE = 3e-4
+"""Seconds of a fit for each row, state and term, within a factor of about 3.
+
+Seen: 2 states, 6 terms, 1000 rows 7 s; 3 states, 10 terms, 1000 rows 9 to 17 s and
+10 000 rows 174 s; 20 states, 231 terms, 200 rows 155 s; 1771 terms, 100 rows 380 s.
+"""
+
+SHORT = 60
+"""Seconds of a fit below which nothing is said of them."""
+
+
+def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
+    """Two lines about the data and the terms; for long fits one about the time."""
+    T, missing = len(table.values), float(np.isnan(table.values).mean())
+    states = options["states"] or list(table.names)
+    hidden = [name for name in states if name not in table.names]
+    names = _listed(states) + (f" ({_listed(hidden)} never seen)" if hidden else "")
+    dt, source = step(table, options["dt"])
+    yield (
+        f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
+        f"{dt:.6g} ({source}); {_share(missing)} missing."
+    )
+    n_terms = comb(len(states) + options["degree"], options["degree"])
+    noises = [n for n in ("state", "observation") if options[f"{n}_noise"] == "learn"]
+    learnt = f" {' and '.join(noises)} noise learnt." if noises else " noises given."
+    yield (
+        f"Looking among {n_terms} terms up to degree {options['degree']} in each "
+        f"equation;{learnt}"
+    )
+    seconds = duration(T, len(states), n_terms)
+    if options["solver"] == "adaptive" and seconds > SHORT:
+        most = "" if seconds < 3600 else " Try a part of the rows first."
+        yield (
+            f"Expect about {_spoken(seconds)}, on two cores and give or take a factor "
+            f"of 3.{most}"
+        )
+
+
+def duration(n_rows: int, n_states: int, n_terms: int) -> float:
+    """Seconds that a fit takes with the adaptive solver, roughly."""
+    return COMPILING + PACE * n_rows * n_states * n_terms
+
+
+def step(table: Table, dt: float | None) -> tuple[float, str]:
+    """Length of a step, and where it comes from."""
+    if dt is not None:
+        return dt, "as given"
+    if table.times is None:
+        return 1.0, "no times, none given"
+    median = float(np.median(np.diff(table.times)))
+    # Nine digits: 0.09 less 0.06 is 0.03.
+    return float(f"{median:.9g}"), f"from column {table.clock}"
+
+
+def _listed(names: list[str], most: int = 6) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, ..."
+
+
+def _share(missing: float) -> str:
+    if missing == 0:
+        return "nothing"
+    return f"{missing:.1%}" if missing >= 0.001 else "less than 0.1%"
+
+
+def _spoken(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -1,0 +1,127 @@
+"""Commands about known truths: `systems`, `simulate`, `demo`."""
+
+import csv
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .telling import interruptible, reported
+
+
+@reported
+def systems() -> None:
+    """List the systems that can be simulated.
+
+    \b
+    Examples:
+      graphgrad systems
+    """  # noqa: D301
+    from ..systems import SYSTEMS
+
+    width = max(map(len, SYSTEMS))
+    for name, function in SYSTEMS.items():
+        line = (function.__doc__ or "").splitlines()[0]
+        typer.echo(f"{name:<{width}}  {line}")
+
+
+@reported
+def simulate(
+    system: Annotated[
+        str,
+        typer.Argument(help="A name that `graphgrad systems` lists.", metavar="SYSTEM"),
+    ],
+    steps: Annotated[int, typer.Option(help="Number of observations.")] = 200,
+    dt: Annotated[
+        float | None,
+        typer.Option(help="Length of a step.", show_default="the system's own"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="A parameter of the system: rho=35.", metavar="NAME=VALUE"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV file to write.", show_default="standard output"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file if it exists.")
+    ] = False,
+) -> None:
+    """Draw noisy observations of a known system.
+
+    \b
+    Examples:
+      graphgrad simulate lorenz63 --steps 200 --dt 0.02 --seed 0 --out data.csv
+      graphgrad simulate lorenz96 --set n_states=5 --set forcing=8
+    """  # noqa: D301
+    from ..checks import check_at_least, check_positive
+    from .folder import check_file, new_file
+
+    check_at_least("--steps", steps, 1, "It is the number of observations.")
+    check_at_least("--seed", seed, 0, "Any number from 0 on will do.")
+    options = dict(_setting(text) for text in setting or [])
+    if dt is not None:
+        remedy = "It is the time between two observations."
+        options["dt"] = check_positive("--dt", dt, remedy)
+    check_file(out, force=force)
+    names, times, rows = interruptible(lambda: _draw(system, steps, seed, options))
+    with new_file(out) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["t", *names])
+        writer.writerows([t, *row] for t, row in zip(times, rows, strict=True))
+    if out is not None:
+        typer.echo(f"Wrote {out}: {steps} rows of {', '.join(names)}.")
+
+
+@reported
+def demo(
+    seed: Annotated[int, typer.Option(help="Seed of the data and of the fit.")] = 0,
+) -> None:
+    """Noisy data of a known system in; equations, graph and scores out.
+
+    \b
+    Examples:
+      graphgrad demo
+    """  # noqa: D301
+
+    def work() -> None:
+        from ..demo import run_demo
+
+        run_demo(seed, say=typer.echo)
+
+    interruptible(work)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    for kind in (int, float):
+        try:
+            return name.strip(), kind(value)
+        except ValueError:
+            continue
+    fault = f"{value!r} is no number" if equals else "there is no ="
+    raise ValueError(f"`--set` must be NAME=VALUE, got {text!r}: {fault}.")
+
+
+def _draw(
+    name: str, steps: int, seed: int, options: dict[str, Any]
+) -> tuple[tuple[str, ...], list[str], list[list[float]]]:
+    """Names of the states, times, and observations."""
+    import jax
+    import numpy as np
+
+    from ..checks import check_choice
+    from ..systems import SYSTEMS, get
+
+    check_choice("SYSTEM", name, SYSTEMS)
+    with jax.enable_x64(True):
+        system_key, data_key = jax.random.split(jax.random.key(seed))
+        system = get(name, key=system_key, **options)
+        path = system.simulate(data_key, steps, bounded=True)
+        # Twelve digits: 3 x 0.1 is 0.3.
+        times = [f"{system.dt * (i + 1):.12g}" for i in range(steps)]
+        return system.states, times, np.asarray(path.observations).tolist()

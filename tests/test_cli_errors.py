@@ -1,0 +1,148 @@
+"""What is wrong is said in one line, before anything is written."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from graphgrad import engines
+from graphgrad.cli import app, options
+from graphgrad.estimator import fitting
+from graphgrad.solvers.adaptive import FORMS
+
+GOOD = "t,x,y\n0,1,2\n1,2,1\n2,1,3\n3,2,2\n"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("good.csv").write_text(GOOD)
+    return tmp_path
+
+
+def _fails(*arguments):
+    """The one line that a command fails with."""
+    before = sorted(Path().rglob("*"))
+    run = CliRunner().invoke(app, list(arguments))
+    assert run.exit_code == 2, run.output
+    assert run.stdout == ""
+    assert run.stderr.startswith("graphgrad: ")
+    assert run.stderr.count("\n") == 1
+    assert sorted(Path().rglob("*")) == before
+    return run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "must have rows, got bad.csv: it is empty"),
+        ("\n \n", "it is empty"),
+        ("x,y\n", "at least 3 rows, got 0"),
+        ("x,y\n1,2\n", "at least 3 rows, got 1"),
+        ("1,2\n", "at least 3 rows, got 1"),
+        ("x,y\n1,2\n2,3\n3,old\n", "got 'old' in row 3, column 'y'"),
+        ("x,y\n1,2\n2,3\n3,4,5\n", "each row as in the first, 2, got 3 in line 4"),
+        ("x,x\n1,2\n2,3\n3,4\n", "got 'x' more than once"),
+        ("x,y\n1,2\n2,2\n3,2\n", "columns that vary, got 2 in all rows of 'y'"),
+        ("x,y\n1,\n2,NaN\n3,NA\n", "an observation in every column, got none in 'y'"),
+        ("x,y\n1,2\n2,inf\n3,4\n", "finite, got inf in row 2, column 'y'"),
+        ("x,\n1,2\n2,3\n3,4\n", "must name each column, got none for column 2"),
+        ("t\n1\n2\n3\n", "a column beside the times"),
+        ("t,time,x\n1,1,2\n2,2,3\n3,3,4\n", "say once when its rows were observed"),
+        ("t,x\n1,2\n1,3\n3,4\n", "times that rise, got row 2 of column 't'"),
+        ("t,x\n1,2\n,3\n3,4\n", "when each row was observed, got nan in row 2"),
+        ("t,x\n2024-05-31,2\nlater,3\n3,4\n", "got 'later' in row 2, column 't'"),
+    ],
+)
+def test_tables_that_cannot_be_fitted(place, text, complaint):
+    Path("bad.csv").write_text(text)
+    assert complaint in _fails("fit", "bad.csv")
+
+
+def test_files_that_are_no_tables(place):
+    assert "got none.csv: no such file" in _fails("fit", "none.csv")
+    assert "got .: it is none" in _fails("fit", ".")
+    Path("bytes.csv").write_bytes(b"x,y\n\xff\xfe,2\n")
+    assert "must be text in UTF-8" in _fails("fit", "bytes.csv")
+    Path("no.parquet").write_text(GOOD)
+    assert "must be Parquet" in _fails("fit", "no.parquet")
+    assert "`data` must be given" in _fails("fit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("--dt -0.1", "`--dt` must be a positive finite number, got -0.1"),
+        ("--degree 0", "`--degree` must be a whole number of at least 1, got 0"),
+        ("--seed -1", "`--seed` must be a whole number of at least 0"),
+        ("--columns x,z", "`--columns` must be one of 'x', 'y', got 'z'"),
+        ("--columns x,x", "names that differ, got 'x,x'"),
+        ("--time when", "`--time` must be one of 't', 'x', 'y', got 'when'"),
+        ("--observation-noise loud", "`--observation-noise` must be a positive"),
+        ("--state-noise 1,-1", "`--state-noise` must be a positive finite number"),
+        ("--form flow", "`--form` must be one of 'map', 'rate', got 'flow'"),
+        ("--engine steam", "`--engine` must be one of 'auto'"),
+        ("--solver none", "`--solver` must be one of 'adaptive', 'paper'"),
+        ("--out good.csv", "`--out` must be a folder, got good.csv: a file"),
+        ("--out good.csv/run", "`--out` must be a folder that can be written"),
+        ("--out /proc/run", "`--out` must be a folder that can be written"),
+        ("--out .", "`--out` must be a folder of its own, got ."),
+        ("--out other", "which holds other files"),
+        ("--out other --force", "which holds other files"),
+        ("--out old", "which holds a run"),
+        ("--config none.toml", "`--config` must be a file"),
+    ],
+)
+def test_options_that_cannot_be_met(place, arguments, complaint):
+    Path("other").mkdir()
+    Path("other/novel.txt").write_text("It was a dark night.")
+    Path("old").mkdir()
+    Path("old/model.json").write_text("{}")
+    assert complaint in _fails("fit", "good.csv", *arguments.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("degre = 2", "`key in my.toml` must be one of 'data', 'out', 'degree'"),
+        ("degree = ", "`--config` must be TOML, got my.toml: Invalid value"),
+        ("degree = '2'", "`--degree` must be a whole number of at least 1, got '2'"),
+        ("columns = 3", "`columns` must be names, got 3"),
+        ("data = 3", "`data` must be text, got 3"),
+    ],
+)
+def test_configs_that_cannot_be_read(place, text, complaint):
+    Path("my.toml").write_text(text)
+    assert complaint in _fails("fit", "good.csv", "--config", "my.toml")
+
+
+def test_what_the_estimator_refuses_is_one_line_too(place):
+    complaint = _fails("fit", "good.csv", "--solver", "paper", "--json")
+    assert "`state_noise` must be given for the paper's solver" in complaint
+
+
+@pytest.mark.parametrize("command", ["show", "forecast", "compare"])
+def test_folders_that_are_no_runs(place, command):
+    assert "got nowhere: no such folder" in _fails(command, "nowhere")
+    assert "it has no model.json" in _fails(command, ".")
+    Path("model.json").write_text("{}")
+    Path("arrays.npz").write_text("")
+    assert "has no 'format' of graphgrad" in _fails(command, ".")
+
+
+def test_systems_that_cannot_be_simulated(place):
+    assert "`SYSTEM` must be one of 'lorenz63'" in _fails("simulate", "lorenz64")
+    assert "`--dt` must be a positive" in _fails("simulate", "sir", "--dt", "-1")
+    assert "at least 1, got 0" in _fails("simulate", "sir", "--steps", "0")
+    assert "there is no =" in _fails("simulate", "sir", "--set", "rho")
+    assert "'much' is no number" in _fails("simulate", "sir", "--set", "rho=much")
+    assert "option of sir" in _fails("simulate", "sir", "--set", "rho=1")
+    assert "which exists" in _fails("simulate", "sir", "--out", "good.csv")
+    assert "can be written" in _fails("simulate", "sir", "--out", "none/data.csv")
+
+
+def test_options_are_those_of_the_estimator():
+    assert options.FORMS == FORMS
+    assert options.SOLVERS == fitting.SOLVERS
+    assert options.SELECTIONS == fitting.SELECTIONS
+    assert set(options.ENGINES) == {"auto", *engines.ENGINES}

@@ -1,0 +1,57 @@
+"""What `import graphgrad` gives, and what it waits with."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graphgrad as gg
+
+HEAVY = ("jax", "numpy", "sklearn", "polars", "rich", "matplotlib")
+
+
+def _imports():
+    """Rooms and names of the imports that type checkers see."""
+    tree = ast.parse(Path(gg.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        yield from ((node.module, alias.name) for alias in node.names)
+
+
+def test_type_checkers_and_python_see_the_same_names():
+    told = set(_imports())
+    found = {(room, name) for name, room in gg._HOME.items()}
+    assert found == {(room, name) for room, name in told if room}
+    assert {name for room, name in told if not room} <= set(gg._ROOMS)
+    for room, name in told:
+        value = getattr(gg, name)
+        assert name in dir(gg)
+        if room:
+            assert value is getattr(sys.modules[f"graphgrad.{room}"], name)
+        else:
+            assert value is sys.modules[f"graphgrad.{name}"]
+
+
+def test_a_name_is_the_function_and_not_the_room_of_the_same_name():
+    code = (
+        "import graphgrad.equations, graphgrad.demo, graphgrad as gg; "
+        "from graphgrad.equations import latex; "
+        "assert callable(gg.equations) and gg.engines.ENGINES and gg.graph.to_dot"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_what_is_not_there_is_said():
+    with pytest.raises(AttributeError, match="'graphgrad' has no attribute 'nothing'"):
+        gg.nothing  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("module", ["graphgrad", "graphgrad.cli"])
+def test_nothing_heavy_is_imported_before_it_is_needed(module):
+    code = f"import {module}, sys; print({{*{HEAVY}}} & {{*sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "set()\n", run.stderr
