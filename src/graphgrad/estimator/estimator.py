@@ -15,10 +15,11 @@ from .layout import lay_out
 from .prepare import prepare
 from .progress import ProgressLine, kept
 from .record import Fit, Task, input_names, read_inputs, record
+from .saving import AbstractSaved
 from .using import AbstractUsed
 
 
-class GraphGrad(AbstractDescribed, AbstractUsed):
+class GraphGrad(AbstractDescribed, AbstractUsed, AbstractSaved):
     """Which quantities act on which, and by what equations, from noisy time series.
 
     A hidden state moves by x_t = C phi(x_{t-1}) + noise and is seen through more
