@@ -7,7 +7,6 @@ import numpy as np
 
 from ..graph import adjacency
 from ..model import knowledge
-from .describing import AbstractDescribed
 from .fitted import in_double
 from .fitting import fit_solver, make_engine
 from .frames import Panel, read_panel
@@ -16,10 +15,11 @@ from .prepare import prepare
 from .progress import ProgressLine, kept
 from .record import Fit, Task, input_names, read_inputs, record
 from .saving import AbstractSaved
+from .telling import AbstractTold
 from .using import AbstractUsed
 
 
-class GraphGrad(AbstractDescribed, AbstractUsed, AbstractSaved):
+class GraphGrad(AbstractTold, AbstractUsed, AbstractSaved):
     """Which quantities act on which, and by what equations, from noisy time series.
 
     A hidden state moves by x_t = C phi(x_{t-1}) + noise and is seen through more

@@ -143,6 +143,16 @@ class Fit(NamedTuple):
         return state, seen
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns: their own, those of the states seen, or y1, y2, ..."""
+        if self.panel.names is not None:
+            return self.panel.names
+        H, states = self.layout.matrix, self.layout.states
+        if H is not None and (np.sort(H)[:, :-1] == 0).all() and (H.max(1) == 1).all():
+            return tuple(states[i] for i in H.argmax(axis=1))
+        return tuple(f"y{j + 1}" for j in range(self.panel.n_columns))
+
+    @property
     def begins_anywhere(self) -> bool:
         """Whether the first row of a series tells where it begins."""
         return self.initial is None or isinstance(self.initial, str)

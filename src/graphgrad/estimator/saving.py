@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -16,6 +16,8 @@ from .frames import Panel
 from .plain import from_plain, to_plain
 from .record import Fit, Task, record
 from .stored import Stored
+
+S = TypeVar("S", bound="AbstractSaved")
 
 CONFIDENCES = ("term_confidence_", "edge_confidence_")
 
@@ -70,7 +72,7 @@ class AbstractSaved(AbstractFitted):
         storage.write(path, header, arrays)
 
     @classmethod
-    def load(cls, path: str | Path, **left_out: Any) -> Self:
+    def load(cls: type[S], path: str | Path, **left_out: Any) -> S:
         """A fit that `save` wrote; it gives the same results to the last bit.
 
         Data that were a frame come back as an array with names, so that `fill` gives
