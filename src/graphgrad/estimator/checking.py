@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from ..confidence import Posterior, Stability, posterior, stability
 from ..model import GaussianNoise
@@ -14,16 +13,7 @@ from .residuals import one_step_residuals, verdicts
 
 
 class AbstractChecked(AbstractFitted):
-    """How far a fit is to be trusted.
-
-    Attributes:
-        term_confidence_: How sure each term is, `(Nx, M)`, from 0 to 1; after
-            `stability` or `posterior`.
-        edge_confidence_: How sure it is that the one (column) acts on the other (row).
-    """
-
-    term_confidence_: Float[np.ndarray, "Nx M"]
-    edge_confidence_: Float[np.ndarray, "Nx Nv"]
+    """How far a fit is to be trusted."""
 
     @in_double
     def residuals(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:

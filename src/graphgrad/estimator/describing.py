@@ -28,9 +28,6 @@ class AbstractDescribed(AbstractFitted):
     `forecast` use, too.
     """
 
-    term_confidence_: Float[np.ndarray, "Nx M"]
-    edge_confidence_: Float[np.ndarray, "Nx Nv"]
-
     def equations(
         self, digits: int | None = None, *, form: str | None = None, align: bool = False
     ) -> list[str]:

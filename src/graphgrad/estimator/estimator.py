@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_choice
 from ..graph import adjacency
 from ..model import knowledge
+from .drawing import AbstractDrawn
 from .fitted import in_double
 from .fitting import fit_solver, make_engine
 from .frames import Panel, read_panel
@@ -15,11 +17,9 @@ from .prepare import prepare
 from .progress import ProgressLine, kept
 from .record import Fit, Task, input_names, read_inputs, record
 from .saving import AbstractSaved
-from .telling import AbstractTold
-from .using import AbstractUsed
 
 
-class GraphGrad(AbstractTold, AbstractUsed, AbstractSaved):
+class GraphGrad(AbstractDrawn, AbstractSaved):
     """Which quantities act on which, and by what equations, from noisy time series.
 
     A hidden state moves by x_t = C phi(x_{t-1}) + noise and is seen through more
@@ -72,6 +72,8 @@ class GraphGrad(AbstractTold, AbstractUsed, AbstractSaved):
         solution_: All that the solver found.
         model_: The state-space model with what was found, of one step.
         dt_: Length of a step.
+        term_confidence_: How sure each term is, after `stability` or `posterior`.
+        edge_confidence_: How sure each edge is, likewise.
         n_iter_: Sweeps of the slowest start, or gradient steps.
         n_features_in_: Number of columns.
         feature_names_in_: Their names, if they have any.
@@ -168,6 +170,7 @@ class GraphGrad(AbstractTold, AbstractUsed, AbstractSaved):
 
     def _task(self, panel: Panel, inputs: Panel | None) -> Task:
         """What goes into a fit to these data."""
+        check_choice("form", self.form, ("map", "rate"))
         layout = lay_out(
             columns=panel.names,
             n_columns=panel.n_columns,

@@ -5,7 +5,8 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import jax
-from jaxtyping import PRNGKeyArray
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -34,6 +35,8 @@ class AbstractFitted(BaseEstimator):
     """An estimator after its fit; `fit` itself is left to others."""
 
     random_state: Any
+    term_confidence_: Float[np.ndarray, "Nx M"]
+    edge_confidence_: Float[np.ndarray, "Nx Nv"]
     _fit: Fit
 
     def _checked(self) -> Fit:

@@ -85,7 +85,7 @@ def to_plain(value: Any) -> Any:
         items = to_plain(np.asarray(value).tolist())
         return {"kind": "array", "dtype": str(value.dtype), "items": items}
     if callable(value) and value in FUNCTIONS:
-        return {"kind": "function", "name": FUNCTIONS[value]}
+        return {"kind": "function", "name": FUNCTIONS[value]}  # pyright: ignore
     raise TypeError("a function" if callable(value) else f"a {kind.__name__}")
 
 
@@ -125,18 +125,23 @@ def from_plain(plain: Any) -> Any:
 def _fields(kind: type) -> tuple[str, ...]:
     if issubclass(kind, tuple):
         return kind._fields  # pyright: ignore
+    if kind is SumLibrary:
+        return ("parts",)
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _made(kind: type, parts: dict[str, Any]) -> Any:
     """An object by its constructor, with arrays that are the same to the last bit."""
-    given = dict(parts)
+    exact = {
+        name: jnp.asarray(value)
+        for name, value in parts.items()
+        if isinstance(value, np.ndarray)
+    }
+    given = {**parts, **exact}
+    given |= {name: array.item() for name, array in exact.items() if not array.ndim}
     if kind in (StudentT, MultiplicativeNoise):
         given["variance"] = given.pop("scale") ** 2
     made = kind(**given)
-    for name, value in parts.items():
-        if isinstance(value, np.ndarray):
-            made = eqx.tree_at(
-                lambda m, name=name: getattr(m, name), made, jnp.asarray(value)
-            )
+    for name, array in exact.items():
+        made = eqx.tree_at(lambda m, name=name: getattr(m, name), made, array)
     return made

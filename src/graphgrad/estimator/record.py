@@ -143,14 +143,25 @@ class Fit(NamedTuple):
         return state, seen
 
     @property
+    def seen(self) -> list[str | None]:
+        """The state that each column is, or None where it is something else."""
+        H = self.layout.matrix
+        if H is None:
+            return [None] * self.panel.n_columns
+        return [
+            self.layout.states[row.argmax()]
+            if (np.sort(row) == np.eye(len(row))[-1]).all()
+            else None
+            for row in H
+        ]
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns: their own, those of the states seen, or y1, y2, ..."""
         if self.panel.names is not None:
             return self.panel.names
-        H, states = self.layout.matrix, self.layout.states
-        if H is not None and (np.sort(H)[:, :-1] == 0).all() and (H.max(1) == 1).all():
-            return tuple(states[i] for i in H.argmax(axis=1))
-        return tuple(f"y{j + 1}" for j in range(self.panel.n_columns))
+        given = [name or f"y{j + 1}" for j, name in enumerate(self.seen)]
+        return tuple(given)
 
     @property
     def begins_anywhere(self) -> bool:

@@ -123,7 +123,7 @@ def _memory(parts: Sequence[np.ndarray]) -> str:
     n, centre, size = np.isfinite(whole).sum(), np.nanmean(whole), np.nanvar(whole)
     if not size > 0:
         return ""
-    lags = min(LAGS, n // 5)
+    lags = min(LAGS, int(n) // 5)
     total = 0.0
     for lag in range(1, lags + 1):
         products = np.concatenate(

@@ -19,6 +19,9 @@ from .stored import Stored
 
 S = TypeVar("S", bound="AbstractSaved")
 
+FAULTS = (AssertionError, AttributeError, TypeError, ValueError)
+"""What a file that does not fit may raise, beside errors of numbers and places."""
+
 CONFIDENCES = ("term_confidence_", "edge_confidence_")
 
 
@@ -108,7 +111,7 @@ class AbstractSaved(AbstractFitted):
             if CONFIDENCES[0] in arrays:
                 model.term_confidence_ = stored.take(CONFIDENCES[0], "Nx M")
                 model.edge_confidence_ = stored.take(CONFIDENCES[1], "Nx Nv")
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, *FAULTS) as error:
             if str(error).startswith("`left_out`"):
                 raise
             reason = str(error) if isinstance(error, ValueError) else repr(error)

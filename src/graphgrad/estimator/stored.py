@@ -169,11 +169,14 @@ def _check_size(plain: Any, n: int, M: int) -> None:
         for part in items if isinstance(items, list) else ():
             _check_size(part, n, M)
         return
-    good = plain.get("n_states") == n
+    good: Any = plain.get("n_states") == n
     if plain.get("kind") == "Polynomial" and good:
-        degree, root = plain.get("degree"), plain.get("root")
+        degree: Any = plain.get("degree")
+        root: Any = plain.get("root")
         good = isinstance(degree, int) and isinstance(root, int)
-        good = good and 0 < degree < M and 0 < root < M and degree * root < M
-        good = good and comb(n + degree * root, n) <= M
+        if good:
+            powers = degree * root
+            # No more powers than terms, so that terms can be counted.
+            good = 0 < degree <= powers < M and comb(n + powers, n) <= M
     if not good:
         raise ValueError(f"its library must have {n} variables and {M} terms")

@@ -89,7 +89,8 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
 def _listed(names: tuple[str, ...]) -> str:
     if len(names) > 4:
         return f"{', '.join(names[:3])} and {len(names) - 3} more terms"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    first, last = names[:-1], names[-1:]
+    return " and ".join(filter(None, [", ".join(first), *last]))
 
 
 def _count(number: int, what: str) -> str:
