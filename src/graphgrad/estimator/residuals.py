@@ -124,20 +124,25 @@ def _memory(parts: Sequence[np.ndarray]) -> str:
     if not size > 0:
         return ""
     lags = min(LAGS, int(n) // 5)
-    total = 0.0
+    total, first = 0.0, 0.0
     for lag in range(1, lags + 1):
         products = np.concatenate(
             [(part[lag:] - centre) * (part[:-lag] - centre) for part in parts]
         )
         pairs = products[np.isfinite(products)]
         if len(pairs):
-            total += len(pairs) * (np.mean(pairs) / size) ** 2 * (n + 2) / n
+            found = np.mean(pairs) / size
+            total += len(pairs) * found**2 * (n + 2) / n
+            first = found if lag == 1 else first
     p = _beyond(total, lags)
     if p >= DOUBT:
         return ""
+    cause = "terms or states may be missing"
+    if first < 0:
+        cause = "it follows the data too closely, by too large a state noise"
     return (
-        f"what comes is foretold by what the model missed before (p = {p:.2g}): terms "
-        "or states may be missing."
+        f"what comes is foretold by what the model missed before (p = {p:.2g}): "
+        f"{cause}."
     )
 
 

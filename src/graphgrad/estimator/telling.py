@@ -43,13 +43,16 @@ class AbstractTold(AbstractDescribed, AbstractChecked):
         fit = self._checked()
         rows = sum(len(series.values) for series in fit.panel.series)
         series = len(fit.panel.series)
-        found = int(np.count_nonzero(fit.solution.departures()))
+        there = fit.solution.departures() != 0
+        found, given = int(np.sum(there)), int(np.sum(there & ~fit.estimated))
+        possible = max(fit.task.n_open + given, found)
         source = f"{rows} rows" + (f" of {series} series" if series > 1 else "")
         blocks = [
             [
                 f"{_count(len(fit.layout.states), 'state')} from {source}, in steps of "
-                f"{fit.dt:g}: {found} of {fit.task.n_open} possible terms "
-                f"{'is' if found == 1 else 'are'} there.",
+                f"{fit.dt:g}: {found} of {possible} possible terms "
+                f"{'is' if found == 1 else 'are'} there"
+                f"{f', {given} of them given' if given else ''}.",
                 f"Outcome: {fit.solution.outcome.name}. {fit.solution.advice}",
             ],
             self.equations(align=True),
@@ -75,7 +78,7 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
         best = float(max(sure[i, j] for j in columns))
         how = f"{best:.0f} standard errors from 0" if best < np.inf else "as given"
         if "confidence" in data:
-            how += f", confidence {data['confidence']:.0%}"
+            how += f", confidence {100 * data['confidence']:.0f} %"
         whom = "itself" if source == target else target
         lines.append(
             f"{source} acts on {whom} through {_listed(data['terms'])}, {how}."
