@@ -28,9 +28,6 @@ ENVIRONMENT = {
     "JAX_COMPILATION_CACHE_DIR": str(CACHE),
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
 }
-needs_load = pytest.mark.skipif(
-    not hasattr(gg.GraphGrad, "load"), reason="fits cannot be loaded yet"
-)
 
 
 def _run(*arguments, cwd=None):
@@ -118,7 +115,6 @@ def test_show_repeats_what_fit_said(place):
     assert found["equations"][0].startswith("prey[t+1] = 1.03 prey - 0.003")
 
 
-@needs_load
 def test_forecast(place):
     options = ("--steps", "5", "--out", place / "forecast.csv", "--members", "50")
     run = _run("forecast", place / "run", *options)
@@ -132,7 +128,6 @@ def test_forecast(place):
     (place / "forecast.csv").unlink()
 
 
-@needs_load
 def test_compare(place, quick):
     options = ("--degree", "1", "--out", place / "line")
     assert _invoke("fit", place / "data.csv", *options).exit_code == 0
@@ -146,7 +141,6 @@ def test_compare(place, quick):
     assert len(found["rows"]) == 2
 
 
-@needs_load
 def test_only_runs_on_the_same_data_are_compared(place, quick, tmp_path):
     lines = (place / "data.csv").read_text().splitlines(keepends=True)
     (tmp_path / "fewer.csv").write_text("".join(lines[:60]))

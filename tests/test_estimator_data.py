@@ -181,7 +181,7 @@ def test_laws_and_values_in_place_of_learning(y):
         observation_noise=gg.StudentT(0.01),
         initial=(y[0], 0.5),
     ).fit(y)
-    assert model._fit.prepared.learn == ()
+    assert model._fit.task.prepared.learn == ()
     np.testing.assert_allclose(model.state_noise_, [0.1, 0.2])
     np.testing.assert_allclose(model.observation_noise_, 0.01)
     assert np.isfinite(model.score(y))

@@ -191,7 +191,7 @@ def _write(
     import numpy as np
 
     from ..graph import save_graphml
-    from .folder import new_folder, put, save_fit, write_bands
+    from .folder import new_folder, put, write_bands
     from .options import write_config
 
     times: Any = table.stamps
@@ -201,7 +201,7 @@ def _write(
             times = options["dt"] * np.arange(len(table.values))
         times = times.tolist()
     with new_folder(out) as folder:
-        save_fit(estimator, folder)
+        estimator.save(folder)
         save_graphml(estimator.graph(), folder / "graph.graphml")
         write_config(folder / "config.toml", options, out)
         states = estimator.smooth()
@@ -209,6 +209,4 @@ def _write(
         with (folder / "states.csv").open("w", newline="", encoding="utf-8") as file:
             names = estimator.state_names_
             write_bands(file, when, names, states.mean, states.band(LEVEL))
-        if hasattr(estimator, "report"):
-            estimator.report(folder / "report.html")
         put(folder, out)

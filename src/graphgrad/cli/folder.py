@@ -87,33 +87,6 @@ def put(temporary: Path, out: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def save_fit(estimator: Any, folder: Path) -> None:
-    """Write `model.json` and its arrays."""
-    if hasattr(estimator, "save"):
-        estimator.save(folder)
-        return
-    degrees = np.asarray(estimator.degrees_)
-    header = {
-        "dt": float(estimator.dt_),
-        "form": estimator.form,
-        "states": list(estimator.state_names_),
-        "terms": list(estimator.terms_),
-        "degrees": degrees.tolist(),
-        "coefficients": np.asarray(estimator.coef_).tolist(),
-        "adjacency": np.asarray(estimator.adjacency_, int).tolist(),
-        "state_noise": np.asarray(estimator.state_noise_).tolist(),
-        "observation_noise": np.asarray(estimator.observation_noise_).tolist(),
-        "log_likelihood": float(estimator.log_likelihood_),
-        "penalty": 1.0 if estimator.penalty is None else float(estimator.penalty),
-        "outcome": estimator.outcome_,
-    }
-    arrays = {
-        "coefficients": estimator.coef_,
-        "standard_errors": estimator.standard_errors_,
-    }
-    storage.write(folder, header, arrays)
-
-
 def read_header(folder: Path) -> dict[str, Any]:
     """`model.json` of a run."""
     if not (folder / HEADER).is_file():
@@ -123,16 +96,6 @@ def read_header(folder: Path) -> dict[str, Any]:
             "`graphgrad fit` writes one."
         )
     return storage.read(folder)[0]
-
-
-def load_fit(folder: Path) -> Any:
-    """The estimator of a run."""
-    from ..estimator import GraphGrad
-
-    load = getattr(GraphGrad, "load", None)
-    if load is None:
-        raise ValueError(f"`run` must be a fit that can be loaded, got {folder}.")
-    return load(folder)
 
 
 def write_bands(

@@ -101,7 +101,8 @@ def compare(
       graphgrad compare run1/ run2/
       graphgrad compare degree1/ degree2/ degree3/ --json
     """  # noqa: D301
-    from .folder import load_fit, read_header
+    from ..estimator import GraphGrad
+    from .folder import read_header
 
     names = [str(run) for run in runs]
     if len(set(names)) < len(names):
@@ -109,7 +110,7 @@ def compare(
     headers = {name: read_header(run) for name, run in zip(names, runs, strict=True)}
     from ..estimator import compare_fits
 
-    fits = {name: load_fit(run) for name, run in zip(names, runs, strict=True)}
+    fits = {name: GraphGrad.load(run) for name, run in zip(names, runs, strict=True)}
     table = compare_fits(fits)
     terms = _terms(headers)
     if as_json:
@@ -130,9 +131,9 @@ def _ahead(
     run: Path, *, steps: int, members: int, level: float, seed: int | None
 ) -> tuple[Any, Any]:
     """The estimator of a run, and its forecast."""
-    from .folder import load_fit
+    from ..estimator import GraphGrad
 
-    estimator = load_fit(run)
+    estimator = GraphGrad.load(run)
     with warnings.catch_warnings():
         # What it warns of is in `message`, too.
         warnings.simplefilter("ignore", UserWarning)

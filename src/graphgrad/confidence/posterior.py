@@ -6,7 +6,7 @@ share of terms that enter, and the noises that are learnt. Each draw is exact gi
 others, whatever the number of particles (Lindsten, Jordan and Schön, JMLR 15, 2014).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -58,6 +58,7 @@ def posterior(
     learn: tuple[str, ...] = (),
     form: str = "map",
     constraints: Iterable[Constraint] = (),
+    states: Sequence[str] | None = None,
     num_particles: int = 30,
 ) -> Posterior:
     """Posterior probabilities of terms and edges, from a fit on.
@@ -77,6 +78,7 @@ def posterior(
         learn: Of `"state_noise"` and `"observation_noise"`, what is learnt.
         form: As for `adaptive`.
         constraints: As for `adaptive`; signs, bounds and ties are not known here.
+        states: Names by which the constraints call the states and then the inputs.
         num_particles: Number of particles.
 
     Examples:
@@ -107,7 +109,7 @@ def posterior(
             "linear with independent Gaussian noise. Give its parameters."
         )
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(constraints, model.library, n_inputs=n_inputs, form=form)
+    told = knowledge(constraints, model.library, states, n_inputs=n_inputs, form=form)
     if (
         told.ties is not None
         or (told.low[told.open] > -jnp.inf).any()

@@ -7,6 +7,7 @@ from typing import Any
 from ..library import AbstractLibrary
 from .prepare import Prepared, prepare
 from .terms import Applied, Monomial
+from .text import sizes
 
 _ESCAPES = {
     "\\": r"\backslash{}",
@@ -23,6 +24,7 @@ def latex(
     states: Sequence[str] | None = None,
     *,
     digits: int | None = 3,
+    standard_errors: Any = None,
     form: str = "map",
     dt: float | None = None,
 ) -> list[str]:
@@ -36,6 +38,8 @@ def latex(
         library: The terms.
         states: Names of the states, and then of the inputs.
         digits: Significant digits; None for all.
+        standard_errors: As for `equations`: a coefficient ends where the second digit
+            of its error does.
         form: `"map"` for the next value, C; `"rate"` for dx/dt, (C - I) / dt.
         dt: Time step, for the rate.
 
@@ -48,7 +52,18 @@ def latex(
         >>> print(gg.latex(C, library, ["prey", "fox"], form="rate", dt=0.5)[1])
         \frac{\mathrm{d}}{\mathrm{d}t}\mathrm{fox} = -0.2\,\mathrm{fox} + ...
     """
-    prepared = prepare(coefficients, library, states, form, dt, digits)
+    if standard_errors is None:
+        prepared = prepare(coefficients, library, states, form, dt, digits)
+        numbers = [
+            {j: _number(_all_digits(value)) for value, j in row}
+            for row in prepared.rows()
+        ]
+    else:
+        prepared = prepare(coefficients, library, states, form, dt)
+        numbers = [
+            {j: _number(size) for j, size in row.items()}
+            for row in sizes(prepared, digits or 17, standard_errors)
+        ]
     moving = form == "map"
     n_states = len(prepared.states)
     # The inputs of a step act while it is made.
@@ -58,11 +73,11 @@ def latex(
     ]
     factors = [_term(prepared, j, variables) for j in range(len(prepared.terms))]
     lines = []
-    for state, row in zip(prepared.states, prepared.rows(), strict=True):
+    for i, state in enumerate(prepared.states):
         text = "".join(
-            (" - " if value < 0 else " + ")
-            + r"\,".join(filter(None, (_number(abs(value)), factors[j])))
-            for value, j in row
+            (" - " if prepared.matrix[i, j] < 0 else " + ")
+            + r"\,".join(filter(None, (number, factors[j])))
+            for j, number in numbers[i].items()
         )
         first = "-" if text.startswith(" - ") else ""
         left = (
@@ -88,8 +103,12 @@ def _upright(text: str) -> str:
     return rf"\mathrm{{{''.join(_ESCAPES.get(c, c) for c in shown)}}}"
 
 
-def _number(value: float) -> str:
-    mantissa, _, exponent = repr(value).removesuffix(".0").partition("e")
+def _all_digits(value: float) -> str:
+    return repr(abs(value)).removesuffix(".0")
+
+
+def _number(shown: str) -> str:
+    mantissa, _, exponent = shown.partition("e")
     return mantissa + (rf" \times 10^{{{int(exponent)}}}" if exponent else "")
 
 
@@ -105,7 +124,7 @@ def _term(prepared: Prepared, j: int, variables: list[str]) -> str:
             if factor != 1 and len(used) > 1:
                 inside = rf"\left({inside}\right)"
             if abs(factor) != 1:
-                inside = rf"{_number(abs(factor))}\,{inside}"
+                inside = rf"{_number(_all_digits(factor))}\,{inside}"
             inside = f"-{inside}" if factor < 0 else inside
             if function == "sqrt":
                 return rf"\sqrt{{{inside}}}"

@@ -56,7 +56,7 @@ def equations(
     """
     prepared = prepare(coefficients, library, states, form, dt)
     digits = check_at_least("digits", digits, 1, "It counts significant digits.")
-    numbers = _numbers(prepared, digits, standard_errors)
+    numbers = sizes(prepared, digits, standard_errors)
     left = [
         f"{state}[t+1]" if form == "map" else f"d{state}/dt"
         for state in prepared.states
@@ -94,7 +94,7 @@ def rounded(value: float, digits: int, error: float = np.nan) -> str:
     return f"{exact:f}" if -5 < exact.adjusted() < 6 else f"{exact:e}"
 
 
-def _numbers(
+def sizes(
     prepared: Prepared, digits: int, standard_errors: Any
 ) -> list[dict[int, str]]:
     """Sizes of the coefficients that are not zero, by column."""

@@ -125,9 +125,8 @@ def _row(name: str, estimator: GraphGrad) -> FitRow:
         "observation_noise": len(estimator.observation_noise_),
         "initial": 2 * len(estimator.state_noise_),
     }
-    parameters = estimated + sum(sizes[part] for part in fit.prepared.learn)
+    parameters = estimated + sum(sizes[part] for part in fit.task.prepared.learn)
     n = np.log(np.sum(~np.isnan(fit.data.ys)))
-    price = n + 2 * np.log(max(1, fit.n_open))
     return FitRow(
         name=name,
         log_likelihood=ll,
@@ -135,7 +134,7 @@ def _row(name: str, estimator: GraphGrad) -> FitRow:
         n_parameters=parameters,
         aic=-2 * ll + 2 * parameters,
         bic=float(-2 * ll + n * parameters),
-        ebic=float(-2 * ll + price * estimated),
+        ebic=float(-2 * ll + fit.price * estimated),
         outcome=estimator.outcome_,
     )
 
@@ -143,7 +142,7 @@ def _row(name: str, estimator: GraphGrad) -> FitRow:
 def _test(small: str, a: GraphGrad, large: str, b: GraphGrad) -> RatioTest | None:
     """The test, if all terms of a are in b, and b has more."""
     ours, theirs = _named(a), _named(b)
-    if not ours < theirs or a._fit.prepared.learn != b._fit.prepared.learn:
+    if not ours < theirs or a._fit.task.prepared.learn != b._fit.task.prepared.learn:
         return None
     statistic = max(0.0, 2 * (b.log_likelihood_ - a.log_likelihood_))
     degrees = len(theirs) - len(ours)

@@ -131,7 +131,7 @@ def forecast_from(
     share, message = divergence(states.members)
     if message:
         warnings.warn(message, stacklevel=4)
-    when, dt = panel.series[0].times, draws.fit.prepared.dt
+    when, dt = panel.series[0].times, draws.fit.dt
     begin = 0.0 if when is None else float(when[-1])
     times = begin + dt * np.arange(1, steps + 1)
     return Forecast(states, seen, times, share, message)
@@ -151,7 +151,7 @@ def rolling_origins(
     fit = draws.fit
     panel, data = fit.rows(y, times, inputs)
     series = panel.series[0]
-    if len(panel.series) > 1 or not is_regular(series.times, fit.prepared.dt):
+    if len(panel.series) > 1 or not is_regular(series.times, fit.dt):
         raise ValueError(
             "`y` must be one series whose rows are dt apart, got another. Evaluate "
             "each series for itself; fill rows that are missing with NaN."

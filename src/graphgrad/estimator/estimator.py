@@ -5,18 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_choice
 from ..graph import adjacency
 from ..model import knowledge
+from .drawing import AbstractDrawn
+from .fitted import in_double
 from .fitting import fit_solver, make_engine
-from .frames import read_panel
+from .frames import Panel, read_panel
 from .layout import lay_out
 from .prepare import prepare
-from .progress import ProgressLine
-from .record import Fit, input_names, read_inputs, record
-from .using import AbstractFitted, in_double
+from .progress import ProgressLine, kept
+from .record import Fit, Task, input_names, read_inputs, record
+from .saving import AbstractSaved
 
 
-class GraphGrad(AbstractFitted):
+class GraphGrad(AbstractDrawn, AbstractSaved):
     """Which quantities act on which, and by what equations, from noisy time series.
 
     A hidden state moves by x_t = C phi(x_{t-1}) + noise and is seen through more
@@ -69,6 +72,8 @@ class GraphGrad(AbstractFitted):
         solution_: All that the solver found.
         model_: The state-space model with what was found, of one step.
         dt_: Length of a step.
+        term_confidence_: How sure each term is, after `stability` or `posterior`.
+        edge_confidence_: How sure each edge is, likewise.
         n_iter_: Sweeps of the slowest start, or gradient steps.
         n_features_in_: Number of columns.
         feature_names_in_: Their names, if they have any.
@@ -144,11 +149,32 @@ class GraphGrad(AbstractFitted):
                 acts from the row before to row t.
         """
         panel = read_panel(y, times)
-        driving = read_inputs(inputs, panel)
+        task = self._task(panel, read_inputs(inputs, panel))
+        key, trace = self._key(), []
+        with ProgressLine(sys.stderr) as line:
+            solution = fit_solver(
+                key,
+                task.prepared,
+                solver=self.solver,
+                engine=task.engine,
+                penalty=self.penalty,
+                selection=self.selection,
+                n_particles=self.n_particles,
+                form=self.form,
+                constraints=self.constraints,
+                states=task.layout.variables,
+                callback=line.beside(kept(self.callback, trace)),
+            )
+        self._store(record(task, solution, key=key, trace=tuple(trace)))
+        return self
+
+    def _task(self, panel: Panel, inputs: Panel | None) -> Task:
+        """What goes into a fit to these data."""
+        check_choice("form", self.form, ("map", "rate"))
         layout = lay_out(
             columns=panel.names,
             n_columns=panel.n_columns,
-            inputs=input_names(driving),
+            inputs=input_names(inputs),
             states=self.states,
             observation=self.observation,
             library=self.library,
@@ -156,7 +182,7 @@ class GraphGrad(AbstractFitted):
         )
         prepared = prepare(
             panel,
-            driving,
+            inputs,
             layout,
             dt=self.dt,
             state_noise=self.state_noise,
@@ -170,36 +196,16 @@ class GraphGrad(AbstractFitted):
             n_inputs=len(layout.inputs),
             form=self.form,
         )
-        engine = make_engine(self.engine, self.n_particles, prepared.data.model)
-        key = self._key()
-        with ProgressLine(sys.stderr) as line:
-            solution = fit_solver(
-                key,
-                prepared,
-                solver=self.solver,
-                engine=engine,
-                penalty=self.penalty,
-                selection=self.selection,
-                n_particles=self.n_particles,
-                form=self.form,
-                constraints=self.constraints,
-                states=layout.variables,
-                callback=line.beside(self.callback),
-            )
-        self._store(
-            record(
-                key,
-                solution,
-                layout=layout,
-                panel=panel,
-                prepared=prepared,
-                engine=engine,
-                initial=self.initial,
-                n_open=int(np.sum(told.open)),
-                ties=told.ties,
-            )
+        return Task(
+            settings=self.get_params(deep=False),
+            panel=panel,
+            inputs=inputs,
+            layout=layout,
+            prepared=prepared,
+            engine=make_engine(self.engine, self.n_particles, prepared.data.model),
+            n_open=int(np.sum(told.open)),
+            ties=told.ties,
         )
-        return self
 
     def _store(self, fit: Fit) -> None:
         """What users read off a fit."""
@@ -214,8 +220,9 @@ class GraphGrad(AbstractFitted):
         self.log_likelihood_ = float(solution.log_likelihood)
         self.outcome_, self.advice_ = solution.outcome.name, solution.advice
         self.states_ = panel.as_given([estimate.mean for estimate in fit.smoothed])
-        self.dt_, self.n_iter_ = fit.prepared.dt, fit.n_sweeps
+        self.dt_, self.n_iter_ = fit.dt, fit.n_sweeps
         self.n_features_in_ = panel.n_columns
-        vars(self).pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "term_confidence_", "edge_confidence_"):
+            vars(self).pop(name, None)
         if panel.names is not None:
             self.feature_names_in_ = np.asarray(panel.names, dtype=object)

@@ -28,7 +28,7 @@ class Series(NamedTuple):
         values: One row a time; NaN where nothing was observed.
         names: Names of the columns, if they have any.
         times: When the rows were observed, if that is known.
-        native: What it was made from.
+        native: What it was made from; None if it comes from a file.
     """
 
     values: Float[np.ndarray, "T Ny"]
@@ -133,7 +133,7 @@ def select(panel: Panel, names: Sequence[str] | None, n_columns: int) -> Panel:
 def filled_in(series: Series, values: Float[np.ndarray, "T Ny"]) -> Any:
     """What a series was made from, with values where nothing was observed."""
     missing = np.isnan(series.values)
-    if series.names is None:
+    if series.names is None or series.native is None:
         return np.where(missing, values, series.values)
     frame = nw.from_native(series.native, eager_only=True)
     columns = []

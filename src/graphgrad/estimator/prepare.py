@@ -84,6 +84,13 @@ def prepare(
         observation=layout.observation,
         n_inputs=len(layout.inputs),
     )
+    # Laws that were made outside may be in single precision, or in none of their own.
+    model = jax.tree.map(
+        lambda leaf: (
+            jnp.asarray(np.asarray(leaf), float) if eqx.is_inexact_array(leaf) else leaf
+        ),
+        model,
+    )
     return Prepared(lay_rows(model, panel, inputs, dt, means), learn, dt)
 
 

@@ -76,6 +76,18 @@ class ProgressLine:
         self._stream.flush()
 
 
+def kept(callback: Callable | None, trace: list[Any]) -> Callable | None:
+    """The callback, which also keeps what it is told; None stays None."""
+    if callback is None:
+        return None
+
+    def tell(progress: Any) -> None:
+        trace.append(progress)
+        callback(progress)
+
+    return tell
+
+
 def describe(progress: Any) -> str:
     """In words where a solver is.
 

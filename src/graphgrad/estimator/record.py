@@ -9,7 +9,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_finite, check_shape
 from ..engines import AbstractEngine
-from ..model import AbstractScaleNoise, Arranged, StateSpaceModel
+from ..model import AbstractScaleNoise, Arranged, GaussianNoise, StateSpaceModel
 from ..solution import PaperSolution, Solution
 from .forecast import Bounds
 from .frames import Panel, read_panel, select
@@ -19,38 +19,105 @@ from .states import StateEstimate, at_rows, smoothed_states
 from .uncertainty import coefficient_covariance
 
 
+class Task(NamedTuple):
+    """What goes into a fit.
+
+    Attributes:
+        settings: What the user said, by the names of the estimator's parameters.
+        panel: The data.
+        inputs: Their inputs, if there are any.
+        layout: Names, terms, what is seen.
+        prepared: The model that the solver starts from, with the rows.
+        engine: How states are inferred.
+        n_open: Number of parameters that may be nonzero.
+        ties: How coefficients follow from parameters, where some are tied.
+    """
+
+    settings: dict[str, Any]
+    panel: Panel
+    inputs: Panel | None
+    layout: Layout
+    prepared: Prepared
+    engine: AbstractEngine
+    n_open: int
+    ties: Float[np.ndarray, "n P"] | None
+
+
+class Inferred(NamedTuple):
+    """What follows from what a solver found.
+
+    Attributes:
+        path: Smoothed means of all steps, the first state included.
+        spread: Their covariances.
+        standard_errors: Of the coefficients; zero where nothing was estimated.
+    """
+
+    path: Float[np.ndarray, "T_plus_1 Nx"]
+    spread: Float[np.ndarray, "T_plus_1 Nx Nx"]
+    standard_errors: Float[np.ndarray, "Nx M"]
+
+
 class Fit(NamedTuple):
     """A fit: what went in and what came out.
 
     Attributes:
-        layout: Names, terms, what is seen.
-        panel: The data.
-        prepared: The model that the solver started from, with the rows.
-        engine: How states are inferred.
-        initial: Law of first states, as the user gave it.
-        n_open: Number of parameters that might have been nonzero.
-        ties: How coefficients follow from parameters, where some are tied.
+        task: What went in.
         solution: All that the solver found.
+        inferred: What follows from it.
         data: The fitted model with the rows.
         model: The fitted model of one step.
-        standard_errors: Of the coefficients; zero where nothing was estimated.
-        path: Smoothed means of all steps, the first state included.
         smoothed: Smoothed states at the rows, series by series.
+        trace: What the solver told a callback; empty without one.
     """
 
-    layout: Layout
-    panel: Panel
-    prepared: Prepared
-    engine: AbstractEngine
-    initial: Any
-    n_open: int
-    ties: Float[np.ndarray, "n P"] | None
+    task: Task
     solution: Solution | PaperSolution
+    inferred: Inferred
     data: Arranged
     model: StateSpaceModel
-    standard_errors: Float[np.ndarray, "Nx M"]
-    path: Float[np.ndarray, "T_plus_1 Nx"]
     smoothed: list[StateEstimate]
+    trace: tuple[Any, ...] = ()
+
+    @property
+    def layout(self) -> Layout:
+        """Names, terms, what is seen."""
+        return self.task.layout
+
+    @property
+    def panel(self) -> Panel:
+        """The data."""
+        return self.task.panel
+
+    @property
+    def engine(self) -> AbstractEngine:
+        """How states are inferred."""
+        return self.task.engine
+
+    @property
+    def dt(self) -> float:
+        """Length of a step."""
+        return self.task.prepared.dt
+
+    @property
+    def form(self) -> str:
+        """Whether the map or the rate is sparse."""
+        return self.task.settings["form"]
+
+    @property
+    def initial(self) -> Any:
+        """Law of first states, as the user gave it."""
+        return self.task.settings["initial"]
+
+    @property
+    def standard_errors(self) -> Float[np.ndarray, "Nx M"]:
+        """Of the coefficients; zero where nothing was estimated."""
+        return self.inferred.standard_errors
+
+    @property
+    def price(self) -> float:
+        """What a term costs by the extended BIC."""
+        seen = np.sum(~np.isnan(self.data.ys))
+        return float(np.log(seen) + 2 * np.log(max(1, self.task.n_open)))
 
     @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:
@@ -76,14 +143,30 @@ class Fit(NamedTuple):
         return state, seen
 
     @property
+    def seen(self) -> list[str | None]:
+        """The state that each column is, or None where it is something else."""
+        H = self.layout.matrix
+        if H is None:
+            return [None] * self.panel.n_columns
+        return [
+            self.layout.states[row.argmax()]
+            if (np.sort(row) == np.eye(len(row))[-1]).all()
+            else None
+            for row in H
+        ]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns: their own, those of the states seen, or y1, y2, ..."""
+        if self.panel.names is not None:
+            return self.panel.names
+        given = [name or f"y{j + 1}" for j, name in enumerate(self.seen)]
+        return tuple(given)
+
+    @property
     def begins_anywhere(self) -> bool:
         """Whether the first row of a series tells where it begins."""
         return self.initial is None or isinstance(self.initial, str)
-
-    @property
-    def padded(self) -> Float[np.ndarray, "variables M"]:
-        """Coefficients with rows of zeros for the inputs."""
-        return np.pad(self.coefficients, ((0, len(self.layout.inputs)), (0, 0)))
 
     @property
     def n_sweeps(self) -> int:
@@ -94,7 +177,9 @@ class Fit(NamedTuple):
 
     def covariance(self) -> Float[np.ndarray, "n n"]:
         """Covariance of the coefficients that were estimated, row by row."""
-        return coefficient_covariance(self.data, self.path, self.estimated, self.ties)
+        return coefficient_covariance(
+            self.data, self.inferred.path, self.estimated, self.task.ties
+        )
 
     def bounds(self, x: Float[np.ndarray, "Nx"]) -> Bounds:
         """Where states are that have not diverged, about the data and this one."""
@@ -110,59 +195,64 @@ class Fit(NamedTuple):
         check_shape("inputs", (got,), (len(self.layout.inputs),), remedy)
         means = first_means(self.initial, self.layout, panel)
         # A law of the first state that was learnt is that of the fit's own series.
-        start = self.prepared.data.model.initial_noise
+        start = self.task.prepared.data.model.initial_noise
         model = eqx.tree_at(lambda m: m.initial_noise, self.model, start)
-        return panel, lay_rows(model, panel, driving, self.prepared.dt, means)
+        return panel, lay_rows(model, panel, driving, self.dt, means)
 
 
 def record(
-    key: PRNGKeyArray,
+    task: Task,
     solution: Solution | PaperSolution,
+    inferred: Inferred | None = None,
     *,
-    layout: Layout,
-    panel: Panel,
-    prepared: Prepared,
-    engine: AbstractEngine,
-    initial: Any,
-    n_open: int,
-    ties: Float[np.ndarray, "n P"] | None,
+    key: PRNGKeyArray | None = None,
+    trace: tuple[Any, ...] = (),
 ) -> Fit:
-    """Complete what a solver found."""
-    data = prepared.data
-    data = data._replace(model=found_model(data.model, solution, prepared.learn))
-    model = eqx.tree_at(
-        lambda m: m.schedule, data.model, None, is_leaf=lambda leaf: leaf is None
-    )
-    if isinstance(solution, PaperSolution):
-        smoothed = smoothed_states(key, engine, data)
-        path = np.concatenate([np.asarray(model.initial_mean)[None], smoothed[0].mean])
-        errors = np.zeros(np.shape(solution.coefficients))
-        support = np.asarray(solution.coefficients) != 0
-        covariance = coefficient_covariance(data, path, support)
-        errors[support] = np.sqrt(np.diag(covariance))
-    else:
-        path, spread, errors = (
-            np.asarray(part)
-            for part in jax.device_get(
-                (solution.states, solution.state_covariances, solution.standard_errors)
-            )
-        )
-        smoothed = at_rows(data, path[1:], spread[1:])
+    """Complete what a solver found.
+
+    Args:
+        task: What went in.
+        solution: What was found.
+        inferred: What follows from it, if that is known already.
+        key: Random key, if it is not.
+        trace: What the solver told a callback.
+    """
+    data, learn = task.prepared.data, task.prepared.learn
+    data = data._replace(model=found_model(data.model, solution, learn))
+    if inferred is None:
+        inferred = _infer(key, task.engine, data, solution)
     return Fit(
-        layout=layout,
-        panel=panel,
-        prepared=prepared,
-        engine=engine,
-        initial=initial,
-        n_open=n_open,
-        ties=ties,
+        task=task,
         solution=solution,
+        inferred=inferred,
         data=data,
-        model=model,
-        standard_errors=errors,
-        path=path,
-        smoothed=smoothed,
+        model=eqx.tree_at(
+            lambda m: m.schedule, data.model, None, is_leaf=lambda leaf: leaf is None
+        ),
+        smoothed=at_rows(data, inferred.path[1:], inferred.spread[1:]),
+        trace=trace,
     )
+
+
+def _infer(
+    key: PRNGKeyArray | None,
+    engine: AbstractEngine,
+    data: Arranged,
+    solution: Solution | PaperSolution,
+) -> Inferred:
+    if not isinstance(solution, PaperSolution):
+        found = solution.states, solution.state_covariances, solution.standard_errors
+        return Inferred(*(np.asarray(part) for part in jax.device_get(found)))
+    assert key is not None
+    (smoothed,) = smoothed_states(key, engine, data)
+    model = data.model
+    assert isinstance(model.initial_noise, GaussianNoise)
+    path = np.concatenate([np.asarray(model.initial_mean)[None], smoothed.mean])
+    first = np.asarray(model.initial_noise.covariance)[None]
+    errors = np.zeros(np.shape(solution.coefficients))
+    support = np.asarray(solution.coefficients) != 0
+    errors[support] = np.sqrt(np.diag(coefficient_covariance(data, path, support)))
+    return Inferred(path, np.concatenate([first, smoothed.covariance]), errors)
 
 
 def read_inputs(inputs: Any, panel: Panel) -> Panel | None:

@@ -1,84 +1,23 @@
-"""What a fitted model is for: equations, states, forecasts, scores."""
+"""What a fitted model is for: states, forecasts, scores."""
 
 import warnings
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from jaxtyping import Float
 
 from ..checks import check_at_least, check_finite, check_shape
-from ..equations import equations
-from ..graph import to_networkx
 from .draws import SOURCES, Draws, forecast_from, rolling_origins
 from .evaluation import Evaluation
+from .fitted import AbstractFitted, in_double
 from .forecast import Forecast, roll
 from .frames import filled_in, read_panel
-from .record import Fit
-from .states import (
-    filtered_states,
-    normal_band,
-    predictive_log_density,
-    smoothed_states,
-)
-
-if TYPE_CHECKING:
-    import networkx as nx
-
-S = TypeVar("S", bound="AbstractFitted")
-P = ParamSpec("P")
-T = TypeVar("T")
+from .states import filtered_states, predictive_log_density, smoothed_states
 
 
-def in_double(
-    method: Callable[Concatenate[S, P], T],
-) -> Callable[Concatenate[S, P], T]:
-    """In double precision; the caller's setting stays as it is."""
-
-    @wraps(method)
-    def call(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
-        with jax.enable_x64(True):
-            return method(self, *args, **kwargs)
-
-    return call
-
-
-class AbstractFitted(BaseEstimator):
-    """An estimator after its fit; `fit` itself is left to others."""
-
-    random_state: Any
-    _fit: Fit
-
-    def equations(self, digits: int = 3) -> list[str]:
-        """One line a state: its next value from the terms that were found.
-
-        Args:
-            digits: Significant digits.
-        """
-        fit = self._checked()
-        library, names = fit.layout.library, fit.layout.variables
-        lines = equations(fit.padded, library, names, digits=digits)
-        return lines[: len(fit.layout.states)]
-
-    def graph(self) -> "nx.DiGraph":
-        """Who acts on whom; an edge's `terms` name what carries it."""
-        fit = self._checked()
-        return to_networkx(fit.padded, fit.layout.library, fit.layout.variables)
-
-    def confidence_intervals(self, level: float = 0.9) -> Float[np.ndarray, "Nx M 2"]:
-        """Lower and upper ends for each coefficient, given the terms that were found.
-
-        Args:
-            level: Probability that an interval covers its coefficient.
-        """
-        fit = self._checked()
-        return normal_band(fit.coefficients, fit.standard_errors, level)
+class AbstractUsed(AbstractFitted):
+    """What comes of data with a fitted model."""
 
     @in_double
     def smooth(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:
@@ -270,14 +209,6 @@ class AbstractFitted(BaseEstimator):
         return rolling_origins(
             self._key(), draws, y, times, inputs, horizon=horizon, origins=origins
         )
-
-    def _checked(self) -> Fit:
-        check_is_fitted(self)
-        return self._fit
-
-    def _key(self, random_state: Any = None) -> PRNGKeyArray:
-        seed = self.random_state if random_state is None else random_state
-        return jax.random.key(check_random_state(seed).randint(2**31 - 1))
 
 
 def _plain(inputs: Any) -> np.ndarray | None:

@@ -1,0 +1,182 @@
+"""A fit from a header and arrays, which are believed only as far as they fit."""
+
+import dataclasses
+from math import comb
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..model import StateSpaceModel
+from ..solution import Outcome, PaperSolution, Solution
+from .archive import GROUPED, array_fields
+from .frames import Panel, Series
+from .record import Fit, Inferred, Task
+
+
+class Stored:
+    """Arrays of a file, which are as their names and places say, or are refused.
+
+    Args:
+        header: The header that came with them.
+        arrays: The arrays.
+    """
+
+    def __init__(self, header: dict[str, Any], arrays: dict[str, np.ndarray]):
+        self.header, self.arrays = header, arrays
+        self._sizes: dict[str, int] = {}
+
+    def take(self, name: str, shape: str, kinds: str = "f") -> np.ndarray:
+        """An array; sizes of the same name are the same in all of them."""
+        if name not in self.arrays:
+            raise ValueError(f"it has no array {name!r}")
+        array = self.arrays[name]
+        dims = shape.split()
+        good = array.ndim == len(dims) and array.dtype.kind in kinds
+        if good:
+            found = zip(dims, array.shape, strict=True)
+            good = all(self._sizes.setdefault(d, size) == size for d, size in found)
+        if not good:
+            wanted = [self._sizes.get(d, d) for d in dims]
+            raise ValueError(
+                f"its array {name!r} must have shape {wanted}, got "
+                f"{list(array.shape)} of {array.dtype}"
+            )
+        return array
+
+    def panels(self) -> tuple[Panel, Panel | None]:
+        """The data and their inputs."""
+        data, names = self.header["data"], self.header["inputs"]
+        columns, driven = _names(data["columns"]), _names(data["inputs"])
+        series, inputs = [], []
+        for i, timed in enumerate(data["timed"]):
+            values = self.take(f"values_{i}", f"rows_{i} Ny")
+            times = self.take(f"times_{i}", f"rows_{i}") if timed else None
+            series.append(Series(values, columns, times, None))
+            if names:
+                acting = self.take(f"inputs_{i}", f"rows_{i} Nu")
+                inputs.append(Series(acting, driven, None, None))
+        if not series or (columns is not None and len(columns) != self._sizes["Ny"]):
+            raise ValueError("its data are not those of its columns")
+        if names and len(_names(names) or ()) != self._sizes["Nu"]:
+            raise ValueError("its inputs are not those that it names")
+        several = bool(data["several"])
+        if len(series) > 1 and not several:
+            raise ValueError("it has several series and says that it has one")
+        return (
+            Panel(tuple(series), several),
+            Panel(tuple(inputs), several) if inputs else None,
+        )
+
+    def check_library(self, settings: dict[str, Any]) -> None:
+        """Refuse a library that is larger than the coefficients are."""
+        states, inputs = _names(self.header["states"]), _names(self.header["inputs"])
+        coefficients = self.take("solution_coefficients", "Nx M")
+        n, M = len(states or ()) + len(inputs or ()), coefficients.shape[1]
+        if len(coefficients) != len(states or ()):
+            raise ValueError("its coefficients are not those of its states")
+        if settings.get("library") is not None:
+            _check_size(settings["library"], n, M)
+        elif "library" in settings:
+            plain = {"n_states": n, "degree": settings.get("degree"), "root": 1}
+            _check_size({"kind": "Polynomial", **plain}, n, M)
+
+    def model(self, model: StateSpaceModel) -> StateSpaceModel:
+        """A model with the stored arrays in the places of its own."""
+        leaves, tree = jax.tree.flatten(eqx.filter(model, eqx.is_array))
+        stored = []
+        for i, leaf in enumerate(leaves):
+            array = self.arrays.get(f"model_{i}", np.zeros(0, bool))
+            if (array.shape, array.dtype) != (leaf.shape, leaf.dtype):
+                raise ValueError(
+                    f"its array 'model_{i}' must have shape {list(leaf.shape)} of "
+                    f"{leaf.dtype}, got {list(array.shape)} of {array.dtype}"
+                )
+            stored.append(jnp.asarray(array))
+        if f"model_{len(leaves)}" in self.arrays:
+            raise ValueError("its model has more arrays than its settings say")
+        rest = eqx.filter(model, eqx.is_array, inverse=True)
+        return eqx.combine(jax.tree.unflatten(tree, stored), rest)
+
+    def solution(self, task: Task) -> tuple[Solution | PaperSolution, Inferred | None]:
+        """What the solver found, and what follows from it if that is stored."""
+        header, layout = self.header["solution"], task.layout
+        T, Nx = len(task.prepared.data.ys), len(layout.states)
+        sizes = {"Nx": Nx, "M": len(layout.terms), "T": T, "T_plus_1": T + 1}
+        for dim, size in sizes.items():
+            if self._sizes.setdefault(dim, size) != size:
+                raise ValueError(f"its arrays are not those of {size} {dim}")
+        kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
+        found: dict[str, Any] = {}
+        for field in dataclasses.fields(kind):
+            if field.name in array_fields(kind):
+                shape = getattr(field.type, "dim_str", "Nx M")
+                kinds = "iu" if field.name in ("code", "sweeps") else "f"
+                found[field.name] = jnp.asarray(
+                    self.take(f"solution_{field.name}", shape, kinds)
+                )
+        if int(found["code"]) not in set(Outcome):
+            raise ValueError(f"its outcome must be known, got {int(found['code'])}")
+        if kind is Solution:
+            return Solution(**found, engine=str(header["engine"])), None
+        lengths = tuple(int(length) for length in header["lengths"])
+        shapes = ("batches_{} steps_{}", "batches_{} Nx M", "batches_{}")
+        for name, shape in zip(GROUPED, shapes, strict=True):
+            found[name] = tuple(
+                jnp.asarray(
+                    self.take(f"solution_{name}_{i}", shape.format(i, i), "fiu")
+                )
+                for i in range(header["groups"])
+            )
+        inferred = Inferred(
+            self.take("inferred_path", "T_plus_1 Nx"),
+            self.take("inferred_spread", "T_plus_1 Nx Nx"),
+            self.take("inferred_standard_errors", "Nx M"),
+        )
+        return PaperSolution(**found, lengths=lengths), inferred
+
+    def check_header(self, fit: Fit) -> None:
+        """Refuse a header that says something else than the arrays."""
+        names = (
+            ("states", list(fit.layout.states)),
+            ("terms", list(fit.layout.terms)),
+            ("coefficients", fit.coefficients.tolist()),
+        )
+        for key, value in names:
+            if self.header[key] != value:
+                raise ValueError(
+                    f"its {key} in model.json are not those of its settings and arrays"
+                )
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(n, str) for n in value):
+        raise ValueError(f"names must be a list of text, got {value!r:.60}")
+    return tuple(value)
+
+
+def _check_size(plain: Any, n: int, M: int) -> None:
+    """Of a library before it is made: a few digits can ask for any amount of memory."""
+    if not isinstance(plain, dict):
+        raise ValueError(f"its library must be one, got {plain!r:.60}")
+    if plain.get("kind") == "SumLibrary":
+        parts = plain.get("parts")
+        items = parts.get("items") if isinstance(parts, dict) else None
+        for part in items if isinstance(items, list) else ():
+            _check_size(part, n, M)
+        return
+    good: Any = plain.get("n_states") == n
+    if plain.get("kind") == "Polynomial" and good:
+        degree: Any = plain.get("degree")
+        root: Any = plain.get("root")
+        good = isinstance(degree, int) and isinstance(root, int)
+        if good:
+            powers = degree * root
+            # No more powers than terms, so that terms can be counted.
+            good = 0 < degree <= powers < M and comb(n + powers, n) <= M
+    if not good:
+        raise ValueError(f"its library must have {n} variables and {M} terms")

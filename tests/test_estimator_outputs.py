@@ -1,0 +1,384 @@
+"""What a fit gives beyond its numbers: equations, graph, residuals, words, pictures."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import scipy.stats
+import sympy
+
+import graphgrad as gg
+from graphgrad.confidence import Posterior, Stability
+from graphgrad.estimator import checking, fitting
+from graphgrad.estimator.residuals import verdicts
+from graphgrad.solvers import AdaptiveProgress
+from stubs import least_squares
+
+T = 60
+LOTKA = gg.systems.lotka_volterra()
+NAMES = ["prey", "fox"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    """Fits that take no time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "adaptive", least_squares)
+        yield
+
+
+@pytest.fixture(scope="module")
+def y():
+    with jax.enable_x64(True):
+        return np.asarray(LOTKA.simulate(jax.random.key(0), steps=T).observations)
+
+
+@pytest.fixture(scope="module")
+def fitted(y):
+    return gg.GraphGrad(dt=LOTKA.dt, states=NAMES).fit(y)
+
+
+@pytest.fixture(scope="module")
+def driven(y):
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=(T, 1))
+    return gg.GraphGrad(degree=1, dt=LOTKA.dt, states=NAMES).fit(y, inputs=u)
+
+
+def evaluated(line, names, points):
+    """Values of the right side of a line of text at several points."""
+    right = line.split(" = ")[1]
+    # A blank between names is a product, as is one between number and name.
+    right = re.sub(r"(?<=[\w)]) (?=\w)", " * ", right).replace("^", "**")
+    values = [
+        sympy.sympify(right).subs(dict(zip(names, p, strict=True))) for p in points
+    ]
+    return np.array(values, float)
+
+
+def as_text(line):
+    """A line of LaTeX as `evaluated` reads it."""
+    plain = re.sub(r"_\{(\d*),?(t(\+1)?)?\}", r"\1", line)
+    plain = re.sub(r"\\mathrm\{(\w+)\}", r"\1", plain)
+    plain = re.sub(r"\\frac\{d\}\{dt\}", "", plain)
+    plain = re.sub(r" \\times 10\^\{(-?\d+)\}", r"e\1", plain)
+    return re.sub(r"\^\{(\w+)\}", r"^\1", plain).replace(r"\,", " ")
+
+
+@pytest.mark.parametrize("form", ["map", "rate"])
+@pytest.mark.parametrize("which", ["fitted", "driven"])
+def test_what_is_printed_is_what_is_simulated(which, form, request, x64):
+    """Text, LaTeX, SymPy and NumPy have the coefficients of `coef_`, and no others."""
+    model = request.getfixturevalue(which)
+    variables = [*NAMES, "u1"][: model.degrees_.shape[0]]
+    points = np.random.default_rng(1).uniform(1, 9, size=(5, len(variables)))
+    library = model.model_.library
+    truth = np.asarray(library(jnp.asarray(points))) @ model.coef_.T
+    if form == "rate":
+        truth = (truth - points[:, :2]) / model.dt_
+    step = model.numpy_function(form=form)
+    arguments = (points,) if which == "fitted" else (points[:, :2], points[:, 2:])
+    np.testing.assert_allclose(step(*arguments), truth, rtol=1e-11)
+    room = {}
+    exec(model.numpy_source(form=form), room)
+    source = room["step" if form == "map" else "rate"]
+    assert (source(*arguments) == step(*arguments)).all()
+    columns = [
+        np.array([e.subs(dict(zip(variables, p, strict=True))) for p in points], float)
+        for e in model.sympy(form=form)
+    ]
+    np.testing.assert_allclose(np.stack(columns, 1), truth, rtol=1e-11)
+    for lines in (
+        model.equations(17, form=form),
+        [as_text(line) for line in model.latex(17, form=form)],
+    ):
+        values = [evaluated(line, variables, points) for line in lines]
+        np.testing.assert_allclose(np.stack(values, 1), truth, rtol=1e-11)
+    if form == "map" and which == "fitted":
+        path = model.simulate(points[0], steps=1)
+        np.testing.assert_allclose(path[1], truth[0], rtol=1e-12)
+
+
+def test_text_ends_where_standard_errors_do(fitted):
+    """The stub says 0.01 of all coefficients: three digits after the point."""
+    first = fitted.equations()[0]
+    assert re.fullmatch(
+        r"prey\[t\+1\] = -?\d+\.\d{3}( [+-] \d+\.\d{3} [\w ^]+)+", first
+    )
+    shown = re.findall(r"\d+\.\d{3}", first)
+    assert re.findall(r"\d+\.\d{3}", fitted.latex()[0]) == shown
+    assert fitted.equations(2) == gg.equations(
+        fitted.coef_, fitted.model_.library, NAMES, digits=2
+    )
+    assert fitted.equations(align=True)[1].startswith("fox[t+1]  = ")
+
+
+def test_the_estimators_own_form(y):
+    model = gg.GraphGrad(degree=1, dt=0.5, form="rate").fit(y)
+    assert model.equations()[0].startswith("dx1/dt = ")
+    assert model.equations(form="map")[0].startswith("x1[t+1] = ")
+    assert r"\frac" in model.latex()[0]
+    assert "def rate" in model.numpy_source()
+    # What was said at the fit counts.
+    model.set_params(form="map")
+    assert model.equations()[0].startswith("dx1/dt = ")
+
+
+def test_graph_with_strengths_inputs_and_confidence(fitted, driven):
+    for model in (fitted, driven):
+        for source, target, data in model.graph().edges(data=True):
+            i = model.state_names_.index(target)
+            columns = [model.terms_.index(term) for term in data["terms"]]
+            assert data["coefficients"] == tuple(model.coef_[i, columns])
+            assert data["strength"] >= 0, source
+            assert "confidence" not in data
+    graph = driven.graph()
+    assert graph.nodes["u1"] == {"kind": "input"}
+    assert not list(graph.predecessors("u1"))
+    driven.edge_confidence_ = np.full((2, 3), 0.7)
+    assert driven.graph().edges["fox", "prey"]["confidence"] == 0.7
+    del driven.edge_confidence_
+
+
+def test_graph_of_irregular_series_has_no_strength(y):
+    when = np.sort(np.random.default_rng(0).uniform(0, T, T))
+    model = gg.GraphGrad(degree=1, dt=1.0).fit(y, times=when)
+    assert "strength" not in model.graph().edges["x1", "x1"]
+
+
+def linear(y, **options):
+    """A fit whose equations and noises are those of the data, by way of the stub."""
+    told = [gg.known("x1", "x1", 0.8), gg.forbid("x1", "1")]
+    return gg.GraphGrad(degree=1, constraints=told, **options).fit(y)
+
+
+def test_residuals_are_the_innovations_of_kalman(x64):
+    """Of x' = 0.8 x + v, seen with noise, against a filter written out here."""
+    rng = np.random.default_rng(0)
+    x, y = np.zeros(200), np.zeros((200, 1))
+    for t in range(200):
+        x[t] = 0.8 * x[t - 1] + rng.normal()
+        y[t] = x[t] + rng.normal()
+    y[50:53] = np.nan
+    known = {"state_noise": 1.0, "observation_noise": 1.0}
+    model = linear(y, initial=([0.0], 4.0), **known)
+    m, P, expected = 0.0, 4.0, []
+    for value in y[:, 0]:
+        m, P = 0.8 * m, 0.64 * P + 1
+        expected.append((value - m) / np.sqrt(P + 1))
+        if np.isfinite(value):
+            gain = P / (P + 1)
+            m, P = m + gain * (value - m), (1 - gain) * P
+    np.testing.assert_allclose(model.residuals()[:, 0], expected, rtol=1e-10)
+    assert model.check_residuals() == [
+        "x1: as it should be: no memory, normal, as large as expected."
+    ]
+    # The increments of the likelihood are the same innovations.
+    known = np.array(expected)[np.isfinite(expected)]
+    assert np.mean(known**2) == pytest.approx(1, abs=0.3)
+    # A first row that tells where a series begins is not foretold.
+    free = linear(y, state_noise=1.0, observation_noise=1.0)
+    assert np.isnan(free.residuals()[0]).all()
+    assert np.isfinite(free.residuals()[1]).all()
+    parts = linear([y, y], state_noise=1.0, observation_noise=1.0).residuals()
+    assert [np.isnan(part[0, 0]) for part in parts] == [True, True]
+    np.testing.assert_allclose(parts[1][1:], free.residuals()[1:], rtol=1e-8)
+    assert model.residuals(y[:30]).shape == (30, 1)
+
+
+def test_residuals_of_counts_are_about_as_large_as_expected(x64):
+    rng = np.random.default_rng(0)
+    x, y = 5.0, np.zeros((300, 1))
+    for t in range(300):
+        x = 5 + 0.8 * (x - 5) + 0.1 * rng.normal()
+        y[t] = rng.poisson(x)
+    told = [gg.known("x1", "x1", 0.8), gg.known("x1", "1", 1.0)]
+    model = gg.GraphGrad(
+        degree=1,
+        constraints=told,
+        state_noise=0.01,
+        observation_noise=gg.Poisson(),
+        initial=([5.0], 1.0),
+    ).fit(y)
+    assert np.std(model.residuals()) == pytest.approx(1, abs=0.12)
+    assert model.check_residuals() == [
+        "x1: as it should be: no memory, as large as expected."
+    ]
+
+
+def test_verdicts_name_each_fault():
+    rng = np.random.default_rng(0)
+    good = rng.normal(size=(300, 1))
+    assert "as it should be" in verdicts([good], ["a"], normal=True)[0]
+    slow = np.convolve(rng.normal(size=302), [0.6, 0.6, 0.6], "valid")[:, None]
+    for z, words in (
+        (slow, "foretold by what the model missed .* may be missing"),
+        (np.diff(good, axis=0) / 1.5, "foretold .* too large a state noise"),
+        (2 * good, r"2 times as large as expected .* noise is larger"),
+        (0.5 * good, r"noise is smaller"),
+        (rng.standard_t(2, size=(300, 1)), "heavy tails"),
+        (rng.exponential(size=(300, 1)) - 1, "not normal"),
+        (good[:10], "too few"),
+        (np.zeros((300, 1)), "smaller"),
+    ):
+        (line,) = verdicts([z], ["a"], normal=True)
+        assert re.search(f"^a: .*{words}", line), line
+
+
+def test_verdicts_are_those_of_known_tests():
+    """Ljung and Box as statsmodels has it, Jarque and Bera by SciPy."""
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        z = rng.standard_t(4, size=120)
+        line = verdicts([z[:, None] / z.std()], ["a"], normal=True)[0]
+        p = float(np.asarray(scipy.stats.jarque_bera(z))[1])
+        assert (f"not normal (p = {p:.2g})" in line) == (p < 0.01)
+        z = np.convolve(rng.normal(size=121), [0.8, 0.4], "valid")
+        r = [np.sum((z - z.mean())[k:] * (z - z.mean())[:-k]) for k in range(1, 11)]
+        r = np.array(r) / np.sum((z - z.mean()) ** 2)
+        Q = 120 * 122 * np.sum(r**2 / (120 - np.arange(1, 11)))
+        p = scipy.stats.chi2.sf(Q, 10)
+        line = verdicts([z[:, None] / z.std()], ["a"], normal=True)[0]
+        assert (f"missed before (p = {p:.2g})" in line) == (p < 0.01)
+
+
+def test_summary_says_what_acts_on_what(fitted, driven, y):
+    text = fitted.summary()
+    assert text.startswith(f"2 states from {T} rows, in steps of 0.03: ")
+    assert "Outcome: converged. The likelihood is at its top" in text
+    assert re.search(r"fox acts on prey through .*, \d+ standard errors from 0\.", text)
+    assert "acts on itself" in text
+    assert "\n".join(fitted.equations(align=True)) in text
+    assert "Residuals of prey: " in text
+    driven.term_confidence_ = np.full((2, 4), 0.5)
+    driven.edge_confidence_ = np.full((2, 3), 0.93)
+    assert "from 0, confidence 93 %." in driven.summary()
+    still = [gg.known("x1", "x1", 1.0), gg.forbid("x1", "1"), gg.forbid("x1", "x2")]
+    none = [gg.forbid("x2", term) for term in ("1", "x1", "x2")]
+    alone = gg.GraphGrad(degree=1, constraints=[*still, *none]).fit(y)
+    assert "x1 acts on itself through x1, as given." in alone.summary()
+    assert "Nothing acts on x2." in alone.summary()
+    assert "1 of 1 possible terms is there, 1 of them given." in alone.summary()
+
+
+def test_summary_of_many_states_lists_the_strongest():
+    rng = np.random.default_rng(0)
+    model = gg.GraphGrad(degree=1).fit(rng.normal(size=(40, 6)).cumsum(axis=0))
+    assert model.adjacency_.sum() > 20
+    assert f"{model.adjacency_.sum() - 20} weaker edges" in model.summary()
+
+
+@pytest.fixture
+def closed():
+    yield
+    plt.close("all")
+
+
+def test_pictures(fitted, driven, closed):
+    assert fitted.plot_graph().texts
+    assert fitted.plot_coefficients().get_ylabel() == "equation of"
+    first, _ = fitted.plot_states()
+    assert first.get_ylabel() == "prey"
+    assert first.get_legend_handles_labels()[1] == ["data", "smoothed", "90 % band"]
+    assert len(fitted.plot_residuals()) == 3
+    past = fitted.plot_forecast(5, members=20)[0]
+    assert past.get_xlim()[1] > T * LOTKA.dt
+    assert driven.plot_forecast(3, members=5, future_inputs=np.zeros((3, 1)))
+    ax = fitted.plot_phase(pair=("fox", "prey"))
+    assert ax.get_xlabel() == "fox"
+    assert "simulated" in ax.get_legend_handles_labels()[1]
+    assert driven.plot_phase()
+    assert fitted.plot_path().get_legend_handles_labels()[1][-1] == "chosen"
+    _, own = plt.subplots()
+    assert fitted.plot_graph(ax=own) is own
+
+
+def test_pictures_of_several_series(y, closed):
+    two = gg.GraphGrad(degree=1, states=["a", "b", "c"]).fit([y, y[:30]])
+    axes = two.plot_states(series=1)
+    assert len(axes) == 3
+    assert np.shape(axes[0].lines[0].get_xdata()) == (30,)
+    unseen = np.asarray(axes[2].lines[0].get_ydata())
+    assert np.isnan(unseen).all()
+    with pytest.raises(
+        ValueError, match="`series` must be below the number of series, 2"
+    ):
+        two.plot_residuals(series=2)
+
+
+def test_the_course_of_a_fit(y, closed, monkeypatch):
+    def telling(*args, callback, **options):
+        for stage, sweeps, height in (("anneal", 10, -9), ("refine", 10, -5)):
+            callback(AdaptiveProgress(stage, sweeps, 50, height, 4))
+        return least_squares(*args, **options)
+
+    monkeypatch.setattr(fitting, "adaptive", telling)
+    heard = []
+    model = gg.GraphGrad(degree=1, callback=heard.append).fit(y)
+    assert len(heard) == 2
+    upper, _ = model.plot_convergence()
+    assert np.array_equal(upper.lines[0].get_xdata(), [10, 20])
+    monkeypatch.setattr(fitting, "adaptive", least_squares)
+    with pytest.raises(ValueError, match="`callback` must be given"):
+        gg.GraphGrad(degree=1).fit(y).plot_convergence()
+
+
+def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
+    asked = {}
+
+    def recorder(name):
+        def record(key, ys, model, solution, **options):
+            asked[name] = (ys, model, solution, options)
+            found = jnp.full((2, 3), 0.5), jnp.full((2, 2), 0.25), jnp.ones((1, 2, 3))
+            if name == "stability":
+                return Stability(*found)
+            return Posterior(*found, jnp.ones((1, 2)), jnp.ones((1, 2)))
+
+        return record
+
+    for name in ("stability", "posterior"):
+        monkeypatch.setattr(checking, name, recorder(name))
+    told = [gg.forbid("prey", "1")]
+    model = gg.GraphGrad(
+        degree=1, states=NAMES, constraints=told, form="rate", penalty=2.0
+    ).fit(y)
+    model.stability(refits=7, block=11)
+    ys, start, solution, options = asked["stability"]
+    assert (ys == y).all()
+    assert solution is model.solution_
+    assert options == {
+        "refits": 7,
+        "block": 11,
+        "engine": model._fit.engine,
+        "learn": ("state_noise", "observation_noise"),
+        "form": "rate",
+        "constraints": tuple(told),
+        "states": tuple(NAMES),
+        "weight": 2.0,
+    }
+    assert start.initial_mean.dtype == float
+    assert (model.term_confidence_ == 0.5).all()
+    assert model.graph().edges["fox", "prey"]["confidence"] == 0.25
+    model.posterior(draws=3)
+    assert asked["posterior"][3]["states"] == tuple(NAMES)
+    # The next fit knows nothing of it.
+    assert not hasattr(model.fit(y), "term_confidence_")
+
+
+def test_confidence_needs_one_series_with_equal_steps(y):
+    model = gg.GraphGrad(degree=1).fit([y, y])
+    for method in (model.stability, model.posterior):
+        with pytest.raises(ValueError, match="one series with equal steps"):
+            method()
+
+
+def test_posterior_draws_know_constraints_by_name(y):
+    """Names are understood, so that what is refused is the sign."""
+    model = gg.GraphGrad(
+        degree=1, states=NAMES, constraints=[gg.sign("prey", "fox", "-")]
+    ).fit(y)
+    with pytest.raises(ValueError, match="`constraints` must be of `known`"):
+        model.posterior()
