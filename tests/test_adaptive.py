@@ -36,7 +36,7 @@ def jit(function):
 
 
 def fit(ys, model, **options):
-    return jit(lambda ys, model: gg.adaptive(KEY, ys, model, **options))(ys, model)
+    return gg.adaptive(KEY, ys, model, **options)
 
 
 def right(solution):
@@ -294,44 +294,17 @@ def test_all_noises_are_learnt(x64):
     assert (solution.initial_noise >= 0.5 * solution.state_noise).all()
 
 
-# Transformations and engines, of a linear model.
-
-
-@functools.cache
-def oscillator_data(steps):
-    """Two series of the oscillator."""
-    model = damped_oscillator()
-
-    def one(key):
-        return gg.simulate(key, model, steps=steps).observations
-
-    return model, jax.vmap(one)(jax.random.split(jax.random.key(5)))
-
-
-@pytest.mark.slow
-def test_jit_and_vmap_give_what_single_calls_give():
-    model, ys = oscillator_data(60)
-    together = jit(jax.vmap(lambda ys: gg.adaptive(KEY, ys, model)))(ys)
-    assert together.coefficients.shape == (2, 2, 3)
-    for i in range(2):
-        alone = gg.adaptive(KEY, ys[i], model)
-        assert int(together.code[i]) == alone.outcome
-        for name in LEAVES:
-            np.testing.assert_allclose(
-                getattr(together, name)[i],
-                getattr(alone, name),
-                rtol=1e-3,
-                atol=1e-3,
-                err_msg=name,
-            )
+# Another engine, of a linear model.
 
 
 @pytest.mark.slow
 def test_particles_find_what_gaussians_do():
-    model, (ys, _) = oscillator_data(60)
-    engine = gg.ParticleSmoother(200, smoothing="backward")
+    model = damped_oscillator()
+    ys = gg.simulate(jax.random.key(5), model, steps=60).observations
+    engine = gg.ParticleSmoother(100, smoothing="backward")
     gaussian = gg.adaptive(KEY, ys, model)
-    particle = fit(ys, model, engine=engine)
+    few = gg.AdaptiveSteps(40, rounds=1, sweeps=60)
+    particle = fit(ys, model, engine=engine, settings=few)
     assert particle.engine == "ParticleSmoother: as asked for"
     assert (gaussian.support() == (model.coefficients != 0)).all()
     assert (particle.support() == gaussian.support()).all()
