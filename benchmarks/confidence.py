@@ -29,14 +29,15 @@ def chunks(number: int):
     return [slice(i, min(i + CHUNK, number)) for i in range(0, number, CHUNK)]
 
 
-def coverage(number: int) -> None:
+def coverage(number: int, names: list[str]) -> None:
     print("| system, T = 100 | noise | covered | selected | true ones of these |")
     print("|---|---|---|---|---|")
-    for name, system in SYSTEMS.items():
+    for name in names:
+        system = SYSTEMS[name]
         _, ys, _ = draw(system, 100, number)
         model = system.model()
         truth = np.asarray(system.coefficients())
-        for learn in ((), ("state_noise",), ("state_noise", "observation_noise")):
+        for learn in ((), ("state_noise",)):
 
             def fit(key, ys, learn=learn, model=model):
                 found = gg.adaptive(key, ys, model, learn=learn)
@@ -107,13 +108,14 @@ def table(name: str, edges: np.ndarray, there: np.ndarray, begin: float) -> None
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["coverage", "calibration"])
+    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS))
     parser.add_argument("--realisations", type=int, default=200)
     parser.add_argument("--steps", type=int, default=25)
     parser.add_argument("--refits", type=int, default=30)
     arguments = parser.parse_args()
     with jax.enable_x64(True):
         if arguments.what == "coverage":
-            coverage(arguments.realisations)
+            coverage(arguments.realisations, arguments.systems)
         else:
             calibration(arguments.realisations, arguments.steps, arguments.refits)
 
