@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("what", choices=["coverage", "calibration"])
     parser.add_argument("--systems", nargs="*", default=list(SYSTEMS))
     parser.add_argument("--realisations", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=25)
+    parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--refits", type=int, default=30)
     arguments = parser.parse_args()
     with jax.enable_x64(True):

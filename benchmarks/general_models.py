@@ -168,7 +168,7 @@ def growing(fitted: Any):
     """State noise that grows with the state, the scales learnt."""
 
     def case(number: int) -> Case:
-        noise = gg.MultiplicativeNoise(0.04, least=0.1)
+        noise = gg.MultiplicativeNoise(0.09, least=0.1)
         grows = true(lorenz(state_noise=noise, observation_noise=0.01))
         series = [simulated(grows, 60, jax.random.key(i)) for i in range(number)]
         model = lorenz(state_noise=fitted, observation_noise=0.01)
@@ -319,7 +319,7 @@ ROWS: dict[str, Callable[[int], Case]] = {
     "outliers, Gaussian": outliers(1.0, learn=("observation_noise",)),
     "jumps, Student-t": jumps(gg.StudentT(0.2, df=1.2)),
     "jumps, Gaussian": jumps(0.2),
-    "growing noise, multiplicative": growing(gg.MultiplicativeNoise(0.04, least=0.1)),
+    "growing noise, multiplicative": growing(gg.MultiplicativeNoise(0.09, least=0.1)),
     "growing noise, Gaussian": growing(1.0),
     "Lotka-Volterra, partly known": lotka_volterra,
     "pendulum, partly known": pendulum,
