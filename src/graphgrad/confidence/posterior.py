@@ -21,7 +21,7 @@ from ..model.constraints import Constraint
 from ..model.knowledge import Knowledge, knowledge
 from ..solution import Solution
 from ..solvers.unknowns import Unknowns, build, found
-from .spike import draw_equation
+from .spike import draw_equation, edges_of
 
 NOISES = ("state_noise", "observation_noise")
 
@@ -209,9 +209,8 @@ def _draw(
     )
     _, (C, q, r) = jax.lax.scan(step, begin, jax.random.split(key, draws))
     present = jnp.asarray(told.zero, ys.dtype) != C
-    incidence = jnp.asarray(model.library.incidence != 0)
-    acts = jnp.any(present[:, :, None, :] & incidence, axis=-1)
-    return Posterior(jnp.mean(present, axis=0), jnp.mean(acts, axis=0), C, q, r)
+    edges = edges_of(present, model.library.incidence)
+    return Posterior(jnp.mean(present, axis=0), edges, C, q, r)
 
 
 def _variance(

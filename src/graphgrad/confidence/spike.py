@@ -5,12 +5,22 @@ Given the noise, the coefficients can be integrated out, so that whether each te
 enters is drawn in turn from its exact odds, read off the tableau of `solvers.subset`.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..engines.linalg import inverse_root
 from ..solvers.subset import enter, inverse_on, tableau, toggle, units
+
+
+def edges_of(
+    present: Bool[Array, "draws Nx M"], incidence: Any
+) -> Float[Array, "Nx Nv"]:
+    """In what share of draws the one variable (column) acts on the other (row)."""
+    acts = present[:, :, None, :] & (jnp.asarray(incidence) != 0)
+    return jnp.mean(jnp.any(acts, axis=-1), axis=0)
 
 
 def draw_equation(

@@ -13,6 +13,7 @@ from ..compiling import compiled
 from ..model import GaussianNoise, StateSpaceModel, arrange, whole_series
 from ..solution import Solution
 from ..solvers import adaptive
+from .spike import edges_of
 
 
 class Stability(NamedTuple):
@@ -98,6 +99,5 @@ def stability(
     rows = jnp.asarray(np.stack([panel.ys for panel in panels]), scale.dtype)
     keys = jax.random.split(fit_key, refits)
     C, present = compiled(jax.vmap(fit))(keys, rows, stacked)
-    incidence = jnp.asarray(model.library.incidence != 0)
-    acts = jnp.any(present[:, :, None, :] & incidence, axis=-1)
-    return Stability(jnp.mean(present, axis=0), jnp.mean(acts, axis=0), C)
+    edges = edges_of(present, model.library.incidence)
+    return Stability(jnp.mean(present, axis=0), edges, C)
