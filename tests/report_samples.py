@@ -1,6 +1,5 @@
 """Findings to write reports of: made up around known systems, nothing is fitted."""
 
-import jax
 import numpy as np
 
 import graphgrad as gg
@@ -27,25 +26,20 @@ def sample(
     C = np.asarray(system.coefficients(), dtype=float)
     errors = np.where(C != 0, 0.002 + 0.01 * np.abs(C), 0.0)
     found = C + errors * rng.normal(size=C.shape)
-    simulation = system.simulate(jax.random.key(0), steps=steps)
-    states = np.asarray(simulation.states, dtype=float)[1:]
-    data = np.array(simulation.observations, dtype=float)
-    data[steps // 3 : steps // 3 + steps // 15] = np.nan
-    spread = 0.15 * data[:5].std() * np.ones_like(states)
-    spread[steps // 3 : steps // 3 + steps // 15] *= 3
-    graph = gg.to_networkx(found, library, trajectory=states[:500])
-    order = {name: i for i, name in enumerate(graph.nodes)}
-    strength = np.zeros((len(names), len(names)))
-    for source, target, edge in graph.edges(data=True):
-        strength[order[target], order[source]] = edge["strength"]
+    states = _path(system, C, steps, rng)
+    data = states + 0.1 * states.std(axis=0) * rng.normal(size=states.shape)
+    gap = slice(steps // 3, steps // 3 + steps // 15)
+    data[gap] = np.nan
+    spread = 0.06 * states.std(axis=0) * np.ones_like(states)
+    spread[gap] *= 3
+    strength = _strength(found, np.asarray(library.incidence), states)
+    sure = rng.uniform(0.93, 1, strength.shape)
+    sure[0, 1], sure[-1, 0] = 0.84, 0.42
     prices = np.geomspace(300, 3, 21)
-    weak = 0.02 * rng.normal(size=C.shape) * (rng.random(C.shape) < 0.08)
-    path = np.stack(
-        [
-            np.where(np.abs(found) > 0.004 * np.sqrt(p), found, 0) + weak * (p < 8)
-            for p in prices
-        ]
-    )
+    weak = 0.1 * rng.normal(size=C.shape) * (rng.random(C.shape) < 0.02)
+    # Something that no equation has: the last state in the first equation.
+    weak[0, len(names)] = 0.05
+    path = np.stack([_shrunk(found, p / 400) + weak * (p < 8) for p in prices])
     ahead = states[-1] + rng.normal(size=(200, 40, len(names))).cumsum(axis=1)
     levels = (0.05, 0.25, 0.5, 0.75, 0.95)
     dt = float(system.dt)
@@ -56,8 +50,10 @@ def sample(
         incidence=np.asarray(library.incidence, dtype=float),
         coefficients=found,
         standard_errors=errors,
-        term_confidence=np.where(C != 0, rng.uniform(0.6, 1, C.shape), 0.0),
-        edge_confidence=rng.uniform(0.3, 1, (len(names), len(names))),
+        term_confidence=np.where(C != 0, rng.uniform(0.8, 1, C.shape), 0.0),
+        edge_confidence=np.where(
+            strength > 0, 1 - rng.random(strength.shape) ** 4, 0.1
+        ),
         edge_strength=strength,
         latex=tuple(gg.latex(found, library, names)),
         times=dt * np.arange(1, steps + 1),
@@ -79,3 +75,28 @@ def sample(
         settings={"degree": 2, "dt": dt, "solver": "adaptive", "engine": "Gaussian"},
         versions={"graphgrad": "0.1.0", "Python": "3.11"},
     )
+
+
+def _path(
+    system: gg.systems.System, C: np.ndarray, steps: int, rng: np.random.Generator
+) -> np.ndarray:
+    """States that the equations pass through, once they are where they belong."""
+    step = gg.numpy_function(C, system.library())
+    x, states = 1 + rng.normal(size=len(C)), []
+    for _ in range(steps + 300):
+        x = step(x)
+        states.append(x)
+    return np.array(states[300:])
+
+
+def _strength(C: np.ndarray, powers: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """As `to_networkx` has it: what a state adds to the steps of another."""
+    phi = np.prod(x[:-1, :, None] ** powers, axis=1)
+    added = np.einsum("tj,aj,bj->tab", phi, C, (powers != 0).astype(float))
+    own = np.arange(len(C))
+    added[:, own, own] -= x[:-1]
+    return added.var(axis=0) / np.diff(x, axis=0).var(axis=0)[:, None]
+
+
+def _shrunk(values: np.ndarray, by: float) -> np.ndarray:
+    return np.sign(values) * np.maximum(np.abs(values) - by * np.abs(values) ** 0.3, 0)

@@ -53,9 +53,7 @@ def edge_words(findings: Findings, edge: Edge) -> str:
     return text
 
 
-def _confidence(
-    findings: Findings, a: int, b: int, terms: list[int]
-) -> float | None:
+def _confidence(findings: Findings, a: int, b: int, terms: list[int]) -> float | None:
     if findings.edge_confidence is not None:
         return _at(findings.edge_confidence, a, b)
     if findings.term_confidence is not None:

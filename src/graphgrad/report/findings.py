@@ -11,6 +11,8 @@ from ..checks import check_choice, check_numbers, check_shape
 from ..library import variable_names
 
 FORMS = ("map", "rate")
+# Shapes are checked at the door, with words: see `_SHAPES`.
+Numbers = Float[np.ndarray, "..."]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,37 +24,39 @@ class Findings:
         states: Names of the states.
         inputs: Names of the inputs, if there are any.
         terms: Names of the M terms.
-        incidence: Nonzero where a variable (row: a state, then an input) enters a term;
-            the power, if the term is a monomial.
-        monomials: Which terms are monomials, and written as products of powers. All
-            are, if not given.
-        coefficients: Of the equations as they are to be shown: C in the map form,
-            (C - I) / dt in the rate form. Zero where a term does not enter.
+        incidence: `(Nv, M)`. Nonzero where a variable (row: a state, then an input)
+            enters a term; the power, if the term is a monomial.
+        monomials: `(M,)`. Which terms are monomials, and written as products of powers.
+            All are, if not given.
+        coefficients: `(Nx, M)`. Of the equations as they are to be shown: C in the map
+            form, (C - I) / dt in the rate form. Zero where a term does not enter.
         form: `"map"` for the next value, `"rate"` for dx/dt.
-        standard_errors: Of these coefficients; zero or NaN where there is none.
-        term_confidence: How sure each term is to be there, from 0 to 1.
-        edge_confidence: How sure it is that the variable (column) acts on the state
-            (row). As sure as the surest of its terms, if only those are given.
-        edge_strength: How strongly it does, as `to_networkx` has it.
+        standard_errors: `(Nx, M)`. Of these coefficients; zero or NaN where there is
+            none.
+        term_confidence: `(Nx, M)`. How sure each term is to be there, from 0 to 1.
+        edge_confidence: `(Nx, Nv)`. How sure it is that the variable (column) acts on
+            the state (row). As sure as the surest of its terms, if only those are
+            given.
+        edge_strength: `(Nx, Nv)`. How strongly it does, as `to_networkx` has it.
         latex: The equations as LaTeX, to be copied.
-        times: Time of each row.
+        times: `(T,)`. Time of each row.
         time_name: What the times are called, with their unit.
-        breaks: Numbers of the rows at which another series begins. The pictures then
-            go by the number of the row.
+        breaks: Numbers of the rows at which another series begins. The pictures then go
+            by the number of the row.
         columns: Names of the columns of the data. One with the name of a state is drawn
             with that state.
-        data: Observations; NaN is a gap.
-        means: Smoothed states at the rows.
-        bands: Lower and upper ends of their 90 % bands.
-        prices: Prices of a term along the path, from high to low.
-        path: Coefficients at each price, in the form that is shown.
+        data: `(T, Ny)`. Observations; NaN is a gap.
+        means: `(T, Nx)`. Smoothed states at the rows.
+        bands: `(T, Nx, 2)`. Lower and upper ends of their 90 % bands.
+        prices: `(L,)`. Prices of a term along the path, from high to low.
+        path: `(L, Nx, M)`. Coefficients at each price, in the form that is shown.
         chosen: Number of the price that was chosen.
-        residuals: One-step residuals over their standard deviations, at the rows; NaN
-            is a gap.
+        residuals: `(T, Ny)`. One-step residuals over their standard deviations, at the
+            rows; NaN is a gap.
         verdicts: What the residuals say, in sentences.
-        forecast_times: Time of each step ahead.
+        forecast_times: `(H,)`. Time of each step ahead.
         forecast_levels: Probabilities of the quantiles, rising.
-        forecast: Quantiles of the states; NaN where there is none.
+        forecast: `(Q, H, Nx)`. Quantiles of the states; NaN where there is none.
         outcome: How the fit ended.
         advice: What that means and what to do about it.
         summary: Sentences to stand before those that the report writes itself.
@@ -64,31 +68,31 @@ class Findings:
     title: str
     states: tuple[str, ...]
     terms: tuple[str, ...]
-    incidence: Float[np.ndarray, "Nv M"]
-    coefficients: Float[np.ndarray, "Nx M"]
+    incidence: Numbers
+    coefficients: Numbers
     inputs: tuple[str, ...] = ()
-    monomials: Bool[np.ndarray, "M"] | None = None
+    monomials: Bool[np.ndarray, "..."] | None = None
     form: str = "map"
-    standard_errors: Float[np.ndarray, "Nx M"] | None = None
-    term_confidence: Float[np.ndarray, "Nx M"] | None = None
-    edge_confidence: Float[np.ndarray, "Nx Nv"] | None = None
-    edge_strength: Float[np.ndarray, "Nx Nv"] | None = None
+    standard_errors: Numbers | None = None
+    term_confidence: Numbers | None = None
+    edge_confidence: Numbers | None = None
+    edge_strength: Numbers | None = None
     latex: tuple[str, ...] = ()
-    times: Float[np.ndarray, "T"] | None = None
+    times: Numbers | None = None
     time_name: str = "time"
     breaks: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
-    data: Float[np.ndarray, "T Ny"] | None = None
-    means: Float[np.ndarray, "T Nx"] | None = None
-    bands: Float[np.ndarray, "T Nx 2"] | None = None
-    prices: Float[np.ndarray, "L"] | None = None
-    path: Float[np.ndarray, "L Nx M"] | None = None
+    data: Numbers | None = None
+    means: Numbers | None = None
+    bands: Numbers | None = None
+    prices: Numbers | None = None
+    path: Numbers | None = None
     chosen: int | None = None
-    residuals: Float[np.ndarray, "T Ny"] | None = None
+    residuals: Numbers | None = None
     verdicts: tuple[str, ...] = ()
-    forecast_times: Float[np.ndarray, "H"] | None = None
+    forecast_times: Numbers | None = None
     forecast_levels: tuple[float, ...] = (0.05, 0.25, 0.5, 0.75, 0.95)
-    forecast: Float[np.ndarray, "Q H Nx"] | None = None
+    forecast: Numbers | None = None
     outcome: str = ""
     advice: str = ""
     summary: tuple[str, ...] = ()
@@ -104,6 +108,8 @@ class Findings:
             value = getattr(self, part.name)
             if part.name in _SHAPES and value is not None:
                 self._check(part.name, value)
+        self._check_path()
+        self._check_breaks()
         for name, needed in _NEEDS.items():
             missing = [n for n in needed if getattr(self, n) is None]
             if getattr(self, name) is not None and missing:
@@ -135,6 +141,27 @@ class Findings:
         expected = tuple(sizes[axis] for axis in axes)
         counted = ", ".join(_COUNTED[axis] for axis in axes)
         check_shape(name, array.shape, expected, f"It goes by {counted}.")
+
+    def _check_path(self) -> None:
+        if self.prices is not None and not np.all(np.asarray(self.prices) > 0):
+            raise ValueError(
+                f"`prices` must be positive, got {np.min(self.prices)}. They stand on "
+                "a scale of logarithms: leave out the fit without a price."
+            )
+        length = _rows(self.prices)
+        if self.chosen is not None and not 0 <= self.chosen < length:
+            raise ValueError(
+                f"`chosen` must be the number of one of {length} prices, counted from "
+                f"0, got {self.chosen}. Leave it out if none was chosen."
+            )
+
+    def _check_breaks(self) -> None:
+        rows = _rows(self.times)
+        if any(not 0 < at < rows for at in self.breaks):
+            raise ValueError(
+                f"`breaks` must be numbers of rows from 1 to {rows - 1}, got "
+                f"{self.breaks}. The first series needs none."
+            )
 
 
 def _rows(array: np.ndarray | None) -> int:

@@ -13,6 +13,8 @@ from .findings import Findings
 from .text import number, safe
 
 MINUS = "\N{MINUS SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+THIN = '<mspace width="0.17em"></mspace>'
 
 
 def symbol(name: str, time: str = "", power: Fraction = Fraction(1)) -> str:
@@ -49,7 +51,7 @@ def term(findings: Findings, j: int, *, timed: bool = True) -> str:
     moving = timed and findings.form == "map"
     # The inputs of a step act while it is made.
     times = ["t"] * len(findings.states) + ["t+1"] * len(findings.inputs)
-    return '<mspace width="0.17em"></mspace>'.join(
+    return THIN.join(
         symbol(name, time if moving else "", Fraction(power).limit_denominator(1000))
         for name, time, power in zip(
             findings.variables, times, findings.incidence[:, j].tolist(), strict=True
@@ -63,25 +65,21 @@ def left_side(findings: Findings, a: int) -> str:
     if findings.form == "map":
         return symbol(findings.states[a], "t+1")
     state = symbol(findings.states[a])
-    return (
-        f"<mfrac><mrow><mi>d</mi>{state}</mrow><mrow><mi>d</mi><mi>t</mi></mrow></mfrac>"
-    )
+    time = "<mi>d</mi><mi>t</mi>"
+    return f"<mfrac><mrow><mi>d</mi>{state}</mrow><mrow>{time}</mrow></mfrac>"
 
 
 def equation(findings: Findings, a: int) -> str:
     """One equation, as HTML with a reading of it in plain text."""
-    row, errors = findings.coefficients[a], findings.standard_errors
+    row, errors = findings.coefficients[a].tolist(), findings.standard_errors
     parts = []
-    for j in np.flatnonzero(row != 0).tolist():
+    for j in np.flatnonzero(row).tolist():
         error = np.nan if errors is None else float(errors[a, j])
-        sign = MINUS if row[j] < 0 else "+" if parts else ""
-        size = number(abs(row[j]), error).replace("e-0", "e-").replace("e+0", "e+")
         parts.append(
             formula(
-                (f'<mo form="infix">{sign}</mo>' if parts else f"<mo>{sign}</mo>")
-                * bool(sign)
-                + f"<mn>{size}</mn>"
-                + '<mspace width="0.17em"></mspace>'
+                sign(row[j] < 0, first=not parts)
+                + numeral(abs(row[j]), error)
+                + THIN
                 + term(findings, j)
             )
         )
@@ -89,6 +87,29 @@ def equation(findings: Findings, a: int) -> str:
     right = " ".join(parts) or formula("<mn>0</mn>")
     reading = safe(plain_equation(findings, a))
     return f'<p class="equation" role="math" aria-label="{reading}">{left} {right}</p>'
+
+
+def numeral(value: float, error: float = np.nan) -> str:
+    """A positive number, with a power of ten if it is very large or very small.
+
+    Examples:
+        >>> numeral(2e-7)
+        '<mn>2</mn><mo>...</mo><msup><mn>10</mn><mn>...7</mn></msup>'
+    """
+    mantissa, _, exponent = number(value, error).partition("e")
+    if not exponent:
+        return f"<mn>{mantissa}</mn>"
+    power = str(int(exponent)).replace("-", MINUS)
+    return (
+        f"<mn>{mantissa}</mn><mo>{TIMES}</mo><msup><mn>10</mn><mn>{power}</mn></msup>"
+    )
+
+
+def sign(minus: bool, *, first: bool) -> str:
+    """The sign before a number; the first one needs no plus and stands close."""
+    if first:
+        return f'<mo form="prefix">{MINUS}</mo>' if minus else ""
+    return f'<mo lspace="0.1em" rspace="0.3em">{MINUS if minus else "+"}</mo>'
 
 
 def plain_equation(findings: Findings, a: int) -> str:
@@ -100,10 +121,10 @@ def plain_equation(findings: Findings, a: int) -> str:
         >>> plain_equation(findings, 0)
         'x[t+1] = 2 - 0.5 x'
     """
-    state, row = findings.states[a], findings.coefficients[a]
+    state, row = findings.states[a], findings.coefficients[a].tolist()
     errors = findings.standard_errors
     line = ""
-    for j in np.flatnonzero(row != 0).tolist():
+    for j in np.flatnonzero(row).tolist():
         error = np.nan if errors is None else float(errors[a, j])
         name = "" if findings.terms[j] == "1" else f" {findings.terms[j]}"
         sign = " - " if row[j] < 0 else " + "

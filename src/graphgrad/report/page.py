@@ -92,7 +92,7 @@ def page(findings: Findings) -> str:
 
 
 def _asset(name: str) -> str:
-    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    return (files("graphgrad.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

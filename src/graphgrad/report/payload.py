@@ -1,6 +1,7 @@
 """All that the page's script draws from, as JSON that may stand in HTML."""
 
 import json
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -111,17 +112,20 @@ def _plain(value: Any, digits: int = DIGITS) -> Any:
                 key: _plain(each, TIME_DIGITS if key in TIMES else digits)
                 for key, each in value.items()
             }
+        case np.ndarray(ndim=1) if value.dtype.kind == "f":
+            # Most of a report is this: without a call for each number.
+            return [
+                float(f"{v:.{digits}g}") if isfinite(v) else None
+                for v in value.tolist()
+            ]
         case list() | tuple() | np.ndarray():
             return [_plain(each, digits) for each in value]
         case str():
             return printable(value)
         case bool() | int() | None:
             return value
-        case np.integer():
-            return int(value)
+        case np.integer() | np.bool_():
+            return value.item()
         case float() | np.floating():
-            if not np.isfinite(value):
-                return None
-            short = float(f"{value:.{digits}g}")
-            return int(short) if short.is_integer() and abs(short) < 1e9 else short
+            return float(f"{value:.{digits}g}") if isfinite(value) else None
     raise TypeError(f"{type(value).__name__} has no place in a report")

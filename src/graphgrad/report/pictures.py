@@ -6,10 +6,12 @@ import numpy as np
 
 from .findings import Findings
 from .text import number, percent
-from .thinning import MOST_ROWS, runs, thin
+from .thinning import MOST_ROWS, runs, sample, thin
 
 MOST_GAPS = 200
 LAGS = 20
+FAR = 3
+"""Residuals beyond this are always drawn, unless there are very many."""
 
 
 def panels(findings: Findings) -> list[dict[str, Any]]:
@@ -65,7 +67,7 @@ def checks(findings: Findings) -> list[dict[str, Any]]:
     when = clock(findings)
     made = []
     for name, values in zip(findings.columns, findings.residuals.T, strict=True):
-        rows = thin(values)
+        rows, each = sample(values, always=np.abs(values) > FAR)
         known = values[np.isfinite(values)]
         reach = max(4.0, float(np.ceil(np.abs(known).max(initial=0))))
         # Residuals far out are counted in the last bar rather than thinning the rest.
@@ -82,6 +84,7 @@ def checks(findings: Findings) -> list[dict[str, Any]]:
                 "name": name,
                 "t": when[rows],
                 "r": values[rows],
+                "note": "" if each == 1 else f"one in {each}, and all beyond {FAR}",
                 "ends": ends,
                 "density": counts / max(1, len(known)) / 0.5,
                 "memory": memory,
@@ -121,10 +124,13 @@ def _panel(
         if findings.bands is not None:
             panel |= {"low": low[rows], "high": high[rows]}
         panel["drawn"] = len(rows)
+        panel["thinned"] = len(rows) < np.isfinite(mean).sum()
         words += f". Smoothed {_range(mean)}"
     if k is not None and findings.data is not None:
         column = findings.data[:, k]
-        rows = thin(column)
+        extremes = thin(column, most=MOST_ROWS // 2)
+        is_extreme = np.isin(np.arange(len(column)), extremes)
+        rows, each = sample(column, always=is_extreme)
         gaps = runs(np.isnan(column))
         longest = sorted(gaps, key=lambda gap: gap[0] - gap[1])[:MOST_GAPS]
         panel |= {"dataT": when[rows], "data": column[rows]}
@@ -132,6 +138,7 @@ def _panel(
         panel["gapsLeft"] = len(gaps) - len(longest)
         panel["missing"] = int(np.isnan(column).sum())
         panel["drawn"] = max(panel.get("drawn", 0), len(rows))
+        panel["thinned"] = panel.get("thinned", False) or each > 1
         words += f". Data {_range(column)}; {panel['missing']} missing"
     else:
         words += ". Never observed itself"

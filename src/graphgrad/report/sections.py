@@ -14,6 +14,8 @@ from .words import drivers, summary
 
 # Longer lists begin folded.
 MOST_OPEN = 8
+# Long equations scroll, also by keyboard.
+_REGION = 'role="region" tabindex="0" aria-label="Equations"'
 
 
 class Section(NamedTuple):
@@ -100,7 +102,7 @@ def _equations(findings: Findings) -> str:
     if findings.latex:
         lines = "\n".join(map(safe, findings.latex))
         more += _folded("As LaTeX", f'<pre tabindex="0">{lines}</pre>')
-    return f'<div class="equations">{shown}</div>{rounding}{more}'
+    return f'<div class="equations" {_REGION}>{shown}</div>{rounding}{more}'
 
 
 def _graph(findings: Findings, found: list[Edge]) -> str:
@@ -119,11 +121,12 @@ def _graph(findings: Findings, found: list[Edge]) -> str:
     if findings.inputs:
         notes += "Squares are inputs. "
     return (
-        f'{slider}<div class="graph-and-detail"><div class="picture" id="graph-picture">'
-        '</div><div class="detail" id="graph-detail" aria-live="polite"></div></div>'
-        f'<p class="note">{notes}Point at an arrow, or go to it with Tab and from one '
-        "to the next with the arrow keys, to see its terms. Nodes can be dragged, or "
-        'moved with the arrow keys. <span id="graph-count" role="status"></span> '
+        f'{slider}<div class="graph-and-detail"><div class="picture" '
+        'id="graph-picture"></div><div class="detail" id="graph-detail" '
+        'aria-live="polite"></div></div>'
+        f'<p class="note">{notes}Nodes can be dragged, or moved with the arrow keys.'
+        "</p>"
+        '<p class="control"><span id="graph-count" role="status"></span> '
         '<button type="button" id="graph-reset">Put nodes back</button></p>'
         + _folded("The graph as a table", edge_table(findings, found))
     )
@@ -142,12 +145,11 @@ def _states(findings: Findings, made: list[dict[str, Any]]) -> str:
             f"There are {len(findings.breaks) + 1} series, one after another; upright "
             "lines stand where one ends"
         )
-    thinned = [panel for panel in made if panel["drawn"] < panel["all"]]
-    if any(panel["all"] > 2 * panel["drawn"] for panel in thinned):
+    if any(panel.get("thinned") for panel in made):
         notes.append(
             f"Of {made[0]['all']} rows at most {max(p['drawn'] for p in made)} are "
             "drawn in a panel: the lowest and the highest of each stretch of rows, so "
-            "that nothing that sticks out is hidden"
+            "that nothing that sticks out is hidden, and some dots between them"
         )
     left = max(panel.get("gapsLeft", 0) for panel in made)
     if left:
@@ -161,11 +163,12 @@ def _coefficients(findings: Findings) -> str:
     if findings.standard_errors is not None:
         extra.append("the standard error after ±")
     if findings.term_confidence is not None:
-        extra.append("how sure the term is below")
+        extra.append("how sure the term is below it")
     told = f", with {' and '.join(extra)}" if extra else ""
     left = int(np.sum(~np.any(findings.coefficients != 0, axis=0)))
     return (
-        f'<p class="note">A row is an equation{told}. Blue adds, red takes away. '
+        f'<p class="note">A row is an equation{told}. Blue adds, orange takes '
+        "away; darker is larger among the coefficients of a term. "
         f"{left} terms that enter nowhere are left out.</p>"
         + coefficient_table(findings)
     )
@@ -178,12 +181,13 @@ def _path(path: Mapping[str, Any]) -> str:
     return (
         '<p class="note">As a term gets cheaper, more of them enter. The coefficients '
         "here are those of the search along the path; those above were fitted again "
-        f"on the terms chosen.{left * bool(path['left'])}</p>"
+        f"on the terms that were chosen.{left * bool(path['left'])}</p>"
         '<p class="control"><label for="price">Price of a term</label> '
         f'<input type="range" id="price" min="0" max="{last}" value="{at}" step="1"> '
         '<output id="price-value" for="price"></output></p>'
         '<div class="picture" id="path-picture"></div>'
-        '<div class="path-now"><div class="equations" id="path-equations"></div>'
+        '<div class="path-now"><div class="equations" id="path-equations" '
+        f"{_REGION}></div>"
         '<div class="picture" id="path-graph"></div></div>'
     )
 
@@ -212,9 +216,9 @@ def _forecast(findings: Findings) -> str:
     low, high = findings.forecast_levels[0], findings.forecast_levels[-1]
     share = f"{100 * (high - low):.0f} %"
     return (
-        f'<p class="note">The line is the median; the widest band holds {share} of what '
-        'the model expects. Before it stand the smoothed states.</p><div class="panels" '
-        'id="forecast-panels"></div>'
+        f'<p class="note">The line is the median; the widest band holds {share} of '
+        "what the model expects. Before it stand the smoothed states.</p>"
+        '<div class="panels" id="forecast-panels"></div>'
     )
 
 

@@ -20,10 +20,7 @@ def coefficient_table(findings: Findings) -> str:
     used = np.flatnonzero(np.any(C != 0, axis=0)).tolist()
     if not used:
         return "<p>No term enters.</p>"
-    heads = "".join(
-        f'<th scope="col">{_head(findings, j)}</th>'
-        for j in used
-    )
+    heads = "".join(f'<th scope="col">{_head(findings, j)}</th>' for j in used)
     # Terms have units of their own: shades compare coefficients of one term.
     largest = np.nanmax(np.abs(C), axis=0, initial=0)
     rows = "".join(

@@ -23,11 +23,11 @@ def safe(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with a mark for what no file holds, or what turns the text round.
+    r"""The text with a mark for what no file holds, or what turns the text round.
 
     Examples:
-        >>> printable("a\\x00b, \\N{SNOWMAN}")
-        'a\ufffdb, \u2603'
+        >>> printable("a\x00b, \N{SNOWMAN}")
+        'a�b, ☃'
     """
     return "".join(
         "\N{REPLACEMENT CHARACTER}"
@@ -42,10 +42,10 @@ def number(value: float, error: float = np.nan, digits: int = 3) -> str:
 
     Examples:
         >>> number(-0.80351, error=0.0123), number(2.0), number(float("nan"))
-        ('\N{MINUS SIGN}0.804', '2', 'not a number')
+        ('\N{MINUS SIGN}0.804', '2', 'NaN')
     """
     if np.isnan(value):
-        return "not a number"
+        return "NaN"
     sign = "\N{MINUS SIGN}" if value < 0 else ""
     if np.isinf(value):
         return f"{sign}\N{INFINITY}"

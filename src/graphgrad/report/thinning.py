@@ -36,6 +36,36 @@ def thin(
     return np.array(sorted(kept))
 
 
+def sample(
+    values: Float[np.ndarray, "T"],
+    *,
+    always: Bool[np.ndarray, "T"],
+    most: int = MOST_ROWS,
+) -> tuple[Int[np.ndarray, "kept"], int]:
+    """Every so many known rows, so that dots lie as densely as they should.
+
+    Args:
+        values: What is drawn; NaN is not.
+        always: Rows to keep beside them, unless they are too many.
+        most: Number of rows to keep.
+
+    Returns:
+        The rows, and of how many each one is kept; 1 if all are there.
+
+    Examples:
+        >>> rows, each = sample(np.arange(10.0), always=np.arange(10) == 7, most=6)
+        >>> rows.tolist(), each
+        ([0, 4, 7, 8], 4)
+    """
+    known = np.flatnonzero(np.isfinite(values))
+    if len(known) <= most:
+        return known, 1
+    each = -(-len(known) // (most // 2))
+    extra = np.flatnonzero(always & np.isfinite(values))
+    kept = known[::each]
+    return (np.union1d(kept, extra) if len(extra) <= most // 2 else kept), each
+
+
 def runs(missing: Bool[np.ndarray, "T"]) -> list[tuple[int, int]]:
     """First and last row of each stretch that is missing.
 

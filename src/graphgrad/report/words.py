@@ -62,8 +62,8 @@ def _sureness(findings: Findings, found: list[Edge]) -> list[str]:
         least = min(known, key=lambda edge: edge.confidence or 0)
         ends = findings.variables[least.source], findings.states[least.target]
         lines.append(
-            f"{sure} of {_count(len(known), 'arrow')} of the graph, those of a state on "
-            f"itself included, are at least {percent(SURE)} sure. The least sure is "
+            f"{sure} of {_count(len(known), 'arrow')} of the graph, those of a state "
+            f"on itself included, are at least {percent(SURE)} sure. The least sure is "
             f"{ends[0]} on {ends[1]}, {percent(least.confidence or 0)}."
         )
     elif found:

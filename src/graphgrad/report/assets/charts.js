@@ -13,12 +13,16 @@ function ticks(low, high, count) {
   return found;
 }
 
-// One, a thousand: marks at powers of ten, if the axis has at least two of them.
-function logTicks(low, high) {
-  const [first, last] = [Math.ceil(low - 1e-9), Math.floor(high + 1e-9)];
-  if (last - first < 1) return ticks(10 ** low, 10 ** high, 4).map(Math.log10);
-  const step = Math.ceil((last - first) / 5);
-  return ticks(first, last, (last - first) / step);
+// Where an axis of minus the logarithm of a price has its marks: 1, 2, 5, 10, ...
+function priceTicks(low, high, count) {
+  const found = [];
+  for (let power = Math.floor(-high) - 1; power <= -low; power += 1) {
+    for (const digit of [1, 2, 5]) found.push(-Math.log10(digit) - power);
+  }
+  const seen = found.filter((at) => at >= low && at <= high);
+  if (seen.length <= count) return seen;
+  const step = Math.ceil((high - low) / count);
+  return seen.filter((at) => Math.abs(at / step - Math.round(at / step)) < 1e-9);
 }
 
 function extent(...series) {
@@ -87,25 +91,23 @@ function dots(xs, ys, x, y) {
 
 // Puts a chart into a place. `layers(frame)` gives what lies between the axes.
 function chart(place, { x: [x0, x1], y: [y0, y1], xName, alt, layers, height = 190,
-  logX = false, flipped = false, whole = false, shade = "c0" }) {
+  prices = false, whole = false, shade = "c0" }) {
   keepDrawn(place, (width) => {
     const right = width - MARGIN.right;
     const bottom = height - MARGIN.bottom;
     const x = (v) => MARGIN.left + ((v - x0) / (x1 - x0)) * (right - MARGIN.left);
     const y = (v) => bottom - ((v - y0) / (y1 - y0)) * (bottom - MARGIN.top);
     const grid = svg("g", { class: "grid tick" });
-    const count = Math.max(2, Math.floor(width / 90));
-    const marks = !logX ? ticks(x0, x1, count)
-      : flipped ? logTicks(-x1, -x0).map((v) => -v) : logTicks(x0, x1);
-    for (const at of marks) {
+    const count = Math.max(2, Math.floor(width / 65));
+    for (const at of prices ? priceTicks(x0, x1, count) : ticks(x0, x1, count)) {
       if (whole && at % 1) continue;
       grid.append(
         svg("line", { x1: x(at), x2: x(at), y1: MARGIN.top, y2: bottom }),
         svg("text", { x: x(at), y: bottom + 15, "text-anchor": "middle" },
-          show(logX ? 10 ** (flipped ? -at : at) : at, 6)),
+          show(prices ? 10 ** -at : at, 6)),
       );
     }
-    for (const at of ticks(y0, y1, Math.max(2, height / 50))) {
+    for (const at of ticks(y0, y1, Math.max(2, height / 38))) {
       grid.append(
         svg("line", { x1: MARGIN.left, x2: right, y1: y(at), y2: y(at) }),
         svg("text", { x: MARGIN.left - 5, y: y(at) + 4, "text-anchor": "end" },

@@ -22,7 +22,7 @@ const svg = (name, attributes, ...children) => make(SVG, name, attributes, ...ch
 const math = (name, attributes, ...children) => make(MATH, name, attributes, ...children);
 
 function show(value, digits = 3) {
-  if (value === null || value === undefined) return "not a number";
+  if (value === null || value === undefined) return "NaN";
   const short = Number(Math.abs(value).toPrecision(digits));
   const text = short !== 0 && (short < 1e-4 || short >= 1e6)
     ? short.toExponential()

@@ -1,6 +1,7 @@
 // The graph: arrows that tell what they carry, nodes that can be moved.
 
 const BENDS = [0.22, 0.1, 0.35, -0.14, -0.28, -0.42, 0.5];
+const SAMPLES = 120;
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 function bow(a, b, bend) {
@@ -9,8 +10,8 @@ function bow(a, b, bend) {
     y: (a.y + b.y) / 2 - bend * (b.x - a.x),
   };
   const points = [];
-  for (let k = 0; k <= 40; k += 1) {
-    const t = k / 40;
+  for (let k = 0; k <= SAMPLES; k += 1) {
+    const t = k / SAMPLES;
     const [p, q, r] = [(1 - t) ** 2, 2 * (1 - t) * t, t ** 2];
     points.push({
       x: p * a.x + q * middle.x + r * b.x, y: p * a.y + q * middle.y + r * b.y,
@@ -28,8 +29,8 @@ function loop(a, centre, radius) {
   const first = { x: a.x + far * (dx - 0.7 * dy), y: a.y + far * (dy + 0.7 * dx) };
   const second = { x: a.x + far * (dx + 0.7 * dy), y: a.y + far * (dy - 0.7 * dx) };
   const points = [];
-  for (let k = 0; k <= 40; k += 1) {
-    const t = k / 40;
+  for (let k = 0; k <= SAMPLES; k += 1) {
+    const t = k / SAMPLES;
     const [p, q, r] = [(1 - t) ** 3 + t ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t ** 2];
     points.push({
       x: p * a.x + q * first.x + r * second.x, y: p * a.y + q * first.y + r * second.y,
@@ -52,28 +53,31 @@ function route(edge, places, radius, centre) {
     for (const bend of BENDS) {
       const tried = bow(a, b, bend);
       let room = 1.4 * radius;
-      for (const o of others) for (const p of tried) room = Math.min(room, far(p, o));
+      for (const o of others) {
+        for (let k = 0; k <= SAMPLES; k += 4) room = Math.min(room, far(tried[k], o));
+      }
       if (room > best) [best, points] = [room, tried];
       if (best >= 1.4 * radius) break;
     }
   }
   const free = points.filter((p) => far(p, a) >= radius && far(p, b) >= radius + 3);
-  return free.length > 1 ? free : points.slice(18, 23);
+  return free.length > 1 ? free : points.slice(SAMPLES / 2 - 5, SAMPLES / 2 + 5);
 }
 
+// The line of an arrow and its head; the line ends inside the head.
 function shaped(points, width) {
   const tip = points[points.length - 1];
   const size = 7 + 1.6 * width;
-  // The arrow ends where its head begins.
   let k = points.length - 1;
   while (k > 1 && far(points[k], tip) < size) k -= 1;
-  const before = points[k];
-  const angle = Math.atan2(tip.y - before.y, tip.x - before.x);
-  const corner = (turn) => `${(tip.x - size * Math.cos(angle + turn)).toFixed(1)} ${
-    (tip.y - size * Math.sin(angle + turn)).toFixed(1)}`;
-  const body = points.slice(0, k + 1).map((p, i) => (
-    `${i ? "L" : "M"}${p.x.toFixed(1)} ${p.y.toFixed(1)}`)).join("");
-  return { body, head: `M${tip.x.toFixed(1)} ${tip.y.toFixed(1)}L${corner(0.42)}L${corner(-0.42)}Z` };
+  const angle = Math.atan2(tip.y - points[k].y, tip.x - points[k].x);
+  const back = (length, turn) => `${(tip.x - length * Math.cos(angle + turn)).toFixed(1)} ${
+    (tip.y - length * Math.sin(angle + turn)).toFixed(1)}`;
+  const body = points.slice(0, k + 1).map((p) => `${p.x.toFixed(1)} ${p.y.toFixed(1)}`);
+  return {
+    body: `M${body.join("L")}L${back(0.7 * size, 0)}`,
+    head: `M${back(0, 0)}L${back(size, 0.42)}L${back(size, -0.42)}Z`,
+  };
 }
 
 // A graph in a place. `detail(edge or null)` is told which arrow is looked at.
@@ -81,9 +85,13 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
   // Places from 0 to 1: the first on top and then clockwise.
   const home = names.map((_, i) => {
     const turn = (2 * Math.PI * i) / names.length - Math.PI / 2;
-    return { x: 0.5 + 0.36 * Math.cos(turn), y: 0.5 + 0.36 * Math.sin(turn) };
+    const wide = names.length > 8 ? 0.41 : 0.36;
+    return { x: 0.5 + wide * Math.cos(turn), y: 0.5 + (wide - 0.01) * Math.sin(turn) };
   });
-  if (names.length === 1) home[0] = { x: 0.5, y: 0.5 };
+  // In the middle: three nodes on a circle stand high on it.
+  const heights = home.map((spot) => spot.y);
+  const off = 0.5 - (Math.min(...heights) + Math.max(...heights)) / 2;
+  for (const spot of home) spot.y += off;
   let spots = home.map((spot) => ({ ...spot }));
   let [edges, width, height, radius] = [[], 0, 0, 0];
   let [nodeParts, edgeParts, threshold, current] = [[], [], 0, 0];
@@ -171,7 +179,7 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
 
   function node(name, i) {
     const input = i >= nStates;
-    const room = Math.max(2, Math.floor((1.8 * radius) / 6.5));
+    const room = Math.max(2, Math.floor((1.8 * radius) / 7));
     const letters = Array.from(name);
     const label = letters.length > room
       ? `${letters.slice(0, Math.max(1, room - 1)).join("")}\u2026` : name;
@@ -183,7 +191,7 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
     input
       ? svg("rect", { x: -radius, y: -radius, width: 2 * radius, height: 2 * radius })
       : svg("circle", { r: radius }),
-    svg("text", { "font-size": "12" }, label));
+    svg("text", {}, label));
     if (!movable) return group;
     let held = null;
     group.addEventListener("pointerdown", (event) => {

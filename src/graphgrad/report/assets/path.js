@@ -2,6 +2,17 @@
 
 const MOST_LINES = 60;
 
+function numeral(value) {
+  const [mantissa, exponent] = show(value).split("e");
+  const made = [math("mn", {}, mantissa)];
+  if (exponent) {
+    const power = exponent.replace("+", "").replace("-", MINUS);
+    made.push(math("mo", {}, "\u00d7"),
+      math("msup", {}, math("mn", {}, "10"), math("mn", {}, power)));
+  }
+  return made;
+}
+
 function pathEquation(target, step) {
   const row = step.filter(([a]) => a === target);
   const left = byId("equations").querySelectorAll(".equation")[target].firstElementChild;
@@ -11,9 +22,9 @@ function pathEquation(target, step) {
     const sign = value < 0 ? MINUS : k ? "+" : "";
     words.push(`${sign} ${show(Math.abs(value))}${name === "1" ? "" : ` ${name}`}`);
     const formula = termFormula(j);
-    formula.prepend(math("mn", {}, show(Math.abs(value))),
-      math("mspace", { width: "0.17em" }));
-    if (sign) formula.prepend(math("mo", k ? { form: "infix" } : {}, sign));
+    formula.prepend(...numeral(Math.abs(value)), math("mspace", { width: "0.17em" }));
+    const space = k ? { lspace: "0.1em", rspace: "0.3em" } : { form: "prefix" };
+    if (sign) formula.prepend(math("mo", space, sign));
     return formula;
   });
   if (!made.length) made.push(math("math", {}, math("mn", {}, "0")));
@@ -41,6 +52,33 @@ function pathEdges(step, known) {
   }));
 }
 
+// Coefficients along the path over their largest value: those there at a step of it,
+// and as many others as can be told apart.
+function pathLines(step) {
+  const { steps } = content.path;
+  const all = new Map();
+  steps.forEach((each, k) => {
+    for (const [a, j, value] of each) {
+      const key = `${a} ${j}`;
+      if (!all.has(key)) {
+        all.set(key, { state: a, values: steps.map(() => 0), there: false });
+      }
+      all.get(key).values[k] = value;
+      if (k === step) all.get(key).there = true;
+    }
+  });
+  for (const each of all.values()) {
+    const most = Math.max(...each.values.map((v) => Math.abs(v ?? 0))) || 1;
+    each.values = each.values.map((v) => (v === null ? null : v / most));
+  }
+  const [there, others] = [[], []];
+  for (const each of all.values()) (each.there ? there : others).push(each);
+  const room = Math.max(0, MOST_LINES - there.length);
+  return {
+    drawn: [...others.slice(0, room), ...there], left: Math.max(0, others.length - room),
+  };
+}
+
 function pathPart() {
   const { prices, steps, chosen } = content.path;
   if (!prices) return;
@@ -50,40 +88,25 @@ function pathPart() {
     names: content.variables, nStates: content.nStates, movable: false, detail: () => {},
     alt: "Graph at this price. Orange arrows are not in the equations found.",
   });
-  const at = prices.map((price) => -Math.log10(Math.max(price, 1e-300)));
-  const all = new Map();
-  steps.forEach((step, k) => {
-    for (const [a, j, value] of step) {
-      const key = `${a} ${j}`;
-      if (!all.has(key)) all.set(key, { state: a, values: prices.map(() => 0) });
-      all.get(key).values[k] = value;
-    }
-  });
-  const size = (values) => Math.max(...values.map((v) => Math.abs(v ?? 0)));
-  const lines = [...all.values()].sort((p, q) => size(q.values) - size(p.values));
-  const drawn = lines.slice(0, MOST_LINES);
-  const left = lines.length - drawn.length;
+  const at = prices.map((price) => -Math.log10(price));
+  const lines = pathLines(chosen ?? steps.length - 1);
   let marker = null;
   let frameNow = null;
-  const mark = () => {
-    if (!marker) return;
-    const x = frameNow.x(at[slider.value]);
-    marker.setAttribute("x1", x);
-    marker.setAttribute("x2", x);
-  };
   chart(figure(byId("path-picture"), "Coefficients over the price",
-    left ? `the ${MOST_LINES} largest of ${lines.length}` : ""), {
+    `each over its largest${lines.left ? `; ${lines.left} faint ones are not drawn` : ""}`), {
     x: prices.length > 1 ? extent(at) : [at[0] - 1, at[0] + 1],
-    y: widened(extent([0], ...drawn.map((each) => each.values))),
-    xName: "price of a term, falling to the right", logX: true, flipped: true,
-    height: 230,
+    y: widened(extent([0], ...lines.drawn.map((each) => each.values))),
+    xName: "price of a term, falling to the right", prices: true, height: 230,
     alt: `Coefficients at ${prices.length} prices from ${show(prices[0])} to ${
       show(prices[prices.length - 1])}; from ${steps[0].length} to ${
       steps[steps.length - 1].length} terms.`,
     layers: (frame) => {
       if (frame.behind) return [];
-      const made = drawn.map((each) => svg("g", { class: shade(each.state) },
-        svg("path", { class: "curve", d: line(at, each.values, frame.x, frame.y) })));
+      const made = lines.drawn.map((each) => svg("g", { class: shade(each.state) },
+        svg("path", {
+          class: each.there ? "curve" : "curve faint",
+          d: line(at, each.values, frame.x, frame.y),
+        })));
       if (chosen !== null) made.push(upright("mark", at[chosen], frame));
       marker = upright("now", at[slider.value], frame);
       frameNow = frame;
@@ -100,7 +123,8 @@ function pathPart() {
     byId("path-equations").replaceChildren(
       ...content.variables.slice(0, content.nStates).map((_, a) => pathEquation(a, step)));
     small.show(pathEdges(step, known));
-    mark();
+    if (!marker) return;
+    for (const end of ["x1", "x2"]) marker.setAttribute(end, frameNow.x(at[k]));
   };
   slider.addEventListener("input", move);
   move();

@@ -30,7 +30,9 @@ function mainGraph() {
   const count = byId("graph-count");
   const tell = (edge) => {
     if (!edge) {
-      detail.replaceChildren(html("p", { class: "note" }, "No arrow is looked at."));
+      detail.replaceChildren(html("p", { class: "note" }, 
+        "Point at an arrow, or go to it with Tab and from one to the next with the arrow "
+        + "keys: its terms are shown here."));
       return;
     }
     const list = html("ul", {});
@@ -105,7 +107,8 @@ function statePanels() {
         }
         if (panel.mean) {
           made.push(svg("path", {
-            class: "curve", d: line(panel.t, panel.mean, x, y, content.breaks),
+            class: panel.t.length > 600 ? "curve thin" : "curve",
+            d: line(panel.t, panel.mean, x, y, content.breaks),
           }));
         }
         return made;
@@ -131,7 +134,7 @@ function residualPanels() {
     });
     byId("residual-words").textContent = each.alt;
     place.replaceChildren();
-    chart(figure(place, "Over time"), {
+    chart(figure(place, "Over time", each.note), {
       x: extent(each.t), y: [-1.08 * far, 1.08 * far], xName: content.timeName,
       alt: `Residuals of ${each.name} over time. ${each.alt}`, shade: shade(Number(pick.value)),
       layers: (frame) => (frame.behind ? [] : [
