@@ -51,9 +51,7 @@ def sample(
         coefficients=found,
         standard_errors=errors,
         term_confidence=np.where(C != 0, rng.uniform(0.8, 1, C.shape), 0.0),
-        edge_confidence=np.where(
-            strength > 0, 1 - rng.random(strength.shape) ** 4, 0.1
-        ),
+        edge_confidence=sure,
         edge_strength=strength,
         latex=tuple(gg.latex(found, library, names)),
         times=dt * np.arange(1, steps + 1),
