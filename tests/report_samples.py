@@ -1,5 +1,7 @@
 """Findings to write reports of: made up around known systems, nothing is fitted."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import graphgrad as gg
@@ -10,6 +12,34 @@ HOSTILE = (
     "</script><img src=x onerror='window.harm = 2'>",
     "\"'><b onmouseover=window.harm=3>${script} $$ </title></style><!--",
 )
+
+SMALL = Findings(
+    title="Hares",
+    states=("hare", "lynx"),
+    terms=("1", "hare", "lynx", "hare lynx"),
+    incidence=np.array([[0.0, 1, 0, 1], [0, 0, 1, 1]]),
+    coefficients=np.array([[0.0, 1.1, 0, -0.02], [0.5, 0, 0.9, 0]]),
+)
+DRIVEN = Findings(
+    title="One state, one input, rates",
+    states=("x1",),
+    inputs=("u",),
+    terms=("x1^2", "x1^(1/2)", "sin(x1)", "u"),
+    incidence=np.array([[2, 0.5, 1, 0], [0, 0, 0, 1]]),
+    monomials=np.array([True, True, False, True]),
+    coefficients=np.array([[-1e-7, 1.0, 1.0, 2.0]]),
+    form="rate",
+    prices=np.array([2.0]),
+    path=np.array([[[-1e-7, 1.0, 1.0, 2.0]]]),
+)
+
+
+def failed(findings: Findings) -> Findings:
+    """The same where the fit broke down: nothing is a number."""
+    arrays = ("coefficients", "data", "means", "bands", "residuals", "forecast")
+    arrays += ("edge_strength", "edge_confidence", "path")
+    gone = {name: np.full(getattr(findings, name).shape, np.nan) for name in arrays}
+    return replace(findings, outcome="degenerate_likelihood", **gone)
 
 
 def sample(

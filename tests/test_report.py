@@ -23,16 +23,9 @@ from graphgrad.report.page import page
 from graphgrad.report.payload import embedded
 from graphgrad.report.thinning import sample as every
 from graphgrad.report.thinning import thin
-from report_samples import HOSTILE, sample
+from report_samples import HOSTILE, SMALL, failed, sample
 
 LORENZ = sample(gg.systems.lorenz63(dt=0.02))
-SMALL = Findings(
-    title="Hares",
-    states=("hare", "lynx"),
-    terms=("1", "hare", "lynx", "hare lynx"),
-    incidence=np.array([[0.0, 1, 0, 1], [0, 0, 1, 1]]),
-    coefficients=np.array([[0.0, 1.1, 0, -0.02], [0.5, 0, 0.9, 0]]),
-)
 
 
 class Elements(HTMLParser):
@@ -268,21 +261,7 @@ def test_sampled_dots_lie_as_densely_as_all():
 
 
 def test_a_failed_fit_has_a_report():
-    nowhere = np.full((200, 3), np.nan)
-    findings = replace(
-        LORENZ,
-        coefficients=np.full((3, 10), np.nan),
-        data=nowhere,
-        means=nowhere,
-        bands=np.full((200, 3, 2), np.nan),
-        residuals=nowhere,
-        forecast=np.full((5, 40, 3), np.nan),
-        edge_strength=np.full((3, 3), np.nan),
-        edge_confidence=np.full((3, 3), np.nan),
-        path=np.full((21, 3, 10), np.nan),
-        outcome="degenerate_likelihood",
-    )
-    seen = Elements(page(findings))
+    seen = Elements(page(failed(LORENZ)))
     assert "NaN" in seen.text
     assert "degenerate likelihood" in seen.text
 

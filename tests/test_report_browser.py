@@ -7,15 +7,17 @@ there is none the tests are skipped, and fail if the environment says CI=true.
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from math import hypot
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pytest
 
 import graphgrad as gg
 from graphgrad.report import write_report
-from report_samples import HOSTILE, sample
+from report_samples import DRIVEN, HOSTILE, SMALL, failed, sample
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 60_000
@@ -61,6 +63,15 @@ def reports(tmp_path_factory) -> Path:
     write_report(folder / "lorenz.html", sample(system, title="Lorenz 63"))
     hostile = sample(system, names=HOSTILE, title=HOSTILE[0])
     write_report(folder / "hostile.html", hostile)
+    odd = {
+        "small": SMALL,
+        "driven": DRIVEN,
+        "failed": failed(sample(system)),
+        "series": replace(sample(system), breaks=(80, 120)),
+        "nothing": replace(SMALL, coefficients=np.zeros((2, 4))),
+    }
+    for name, findings in odd.items():
+        write_report(folder / f"{name}.html", findings)
     ring = gg.systems.lorenz96(n_states=20, dt=0.01)
     write_report(folder / "ring.html", sample(ring, title="Twenty states"))
     return folder
@@ -81,7 +92,7 @@ def visit(request, browser, reports) -> Iterator:
 
     def opened(name: str):
         page.goto((reports / f"{name}.html").as_uri())
-        page.wait_for_selector(".edge")
+        page.wait_for_selector(".node")
         return page
 
     yield opened
@@ -258,6 +269,15 @@ def test_hostile_names_do_nothing(visit):
     assert page.locator("body img, body b").count() == 0
     assert HOSTILE[0] in page.locator("#graph-detail, h1").all_inner_texts()[0]
     assert overflow(page) == 0
+
+
+@pytest.mark.parametrize("name", ["small", "driven", "failed", "series", "nothing"])
+def test_odd_findings_are_drawn(visit, name):
+    page = visit(name)
+    assert overflow(page) == 0
+    drawn = page.locator("svg path").evaluate_all("all => all.map(p => p.outerHTML)")
+    assert not any("NaN" in path or "Infinity" in path for path in drawn)
+    assert page.locator("#equations math").count() > 1
 
 
 def test_twenty_states(visit):
