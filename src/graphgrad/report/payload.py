@@ -17,7 +17,7 @@ MOST_PATH = 40_000
 DIGITS = 5
 # Times may be long and differ in their last digits.
 TIME_DIGITS = 12
-TIMES = ("t", "dataT", "pastT", "gaps")
+TIMES = ("t", "span", "dataT", "pastT", "gaps")
 
 
 def payload(findings: Findings, found: list[Edge]) -> dict[str, Any]:

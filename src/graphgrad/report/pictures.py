@@ -16,7 +16,8 @@ FAR = 3
 
 def panels(findings: Findings) -> list[dict[str, Any]]:
     """One for each state, then one for each column that is no state."""
-    if findings.times is None or (findings.means is None and findings.data is None):
+    drawn = findings.means is not None or findings.data is not None
+    if findings.times is None or not len(findings.times) or not drawn:
         return []
     made = [
         _panel(findings, name, a, _column(findings, name))
@@ -91,7 +92,9 @@ def checks(findings: Findings) -> list[dict[str, Any]]:
                 "bound": bound,
                 "alt": f"Residuals of {name}: {percent(outside)} lie beyond 1.96 "
                 "standard deviations, where 5 % should. "
-                f"{beyond} of {len(memory)} autocorrelations lie beyond the 95 % band.",
+                f"{beyond} of {len(memory)} autocorrelations lie beyond the 95 % band."
+                if len(known)
+                else f"Residuals of {name}: none are known.",
             }
         )
     return made
@@ -116,6 +119,7 @@ def _panel(
 ) -> dict[str, Any]:
     when = clock(findings)
     panel: dict[str, Any] = {"name": name, "state": a, "all": len(when)}
+    panel["span"] = when[[0, -1]]
     words = f"{name} over {len(when)} rows"
     if a is not None and findings.means is not None:
         mean, low, high = findings.means[:, a], *_band(findings, a)

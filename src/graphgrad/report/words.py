@@ -70,7 +70,7 @@ def _sureness(findings: Findings, found: list[Edge]) -> list[str]:
         lines.append("How sure the links are was not worked out.")
     errors = findings.standard_errors
     if errors is not None:
-        known_error = (findings.coefficients != 0) & (errors > 0)
+        known_error = (np.abs(findings.coefficients) > 0) & (errors > 0)
         if known_error.any():
             sizes = np.abs(findings.coefficients[known_error]) / errors[known_error]
             lines.append(

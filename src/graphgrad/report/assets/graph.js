@@ -67,7 +67,7 @@ function route(edge, places, radius, centre) {
 // The line of an arrow and its head; the line ends inside the head.
 function shaped(points, width) {
   const tip = points[points.length - 1];
-  const size = 7 + 1.6 * width;
+  const size = 4.5 + 2.4 * width;
   let k = points.length - 1;
   while (k > 1 && far(points[k], tip) < size) k -= 1;
   const angle = Math.atan2(tip.y - points[k].y, tip.x - points[k].x);
@@ -142,7 +142,7 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
   function edgePart(edge, widest) {
     const share = edge.strength === null || edge.strength === undefined
       ? 0.15 : Math.sqrt(Math.max(0, edge.strength) / widest);
-    const thick = 1.2 + 3.8 * share;
+    const thick = (1.2 + 3.8 * share) * clamp(radius / 18, 0.5, 1);
     const sure = edge.confidence ?? 1;
     const look0 = { opacity: 0.25 + 0.75 * clamp(sure, 0, 1) };
     const arrow = svg("path", {
@@ -179,12 +179,13 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
 
   function node(name, i) {
     const input = i >= nStates;
-    const room = Math.max(2, Math.floor((1.8 * radius) / 7));
+    const font = clamp(0.82 * radius, 9, 13);
+    const room = Math.max(2, Math.ceil((1.8 * radius) / (0.6 * font)));
     const letters = Array.from(name);
     const label = letters.length > room
       ? `${letters.slice(0, Math.max(1, room - 1)).join("")}\u2026` : name;
     const group = svg("g", {
-      class: "node", tabindex: movable ? "0" : null, role: movable ? "button" : "img",
+      class: "node", "font-size": font, tabindex: movable ? "0" : null, role: movable ? "button" : "img",
       "aria-label": `${name}${input ? ", an input" : ""}.${movable ? " Arrow keys move it." : ""}`,
     },
     svg("title", {}, name),
@@ -234,9 +235,11 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
 
   keepDrawn(place, (now) => {
     width = now;
-    height = Math.round(clamp(now * ratio, 260, 620));
+    // Many nodes on a narrow screen need all the room there is.
+    const tall = names.length > 8 && now < 500 ? 1 : ratio;
+    height = Math.round(clamp(now * tall, 260, 620));
     const circle = (Math.PI * 0.72 * Math.min(width, height)) / names.length;
-    radius = clamp(circle * 0.34, 11, names.length > 6 ? 22 : 26);
+    radius = clamp(circle * 0.36, 11, names.length > 6 ? 22 : 26);
     draw();
   });
 

@@ -20,9 +20,10 @@ function pathEquation(target, step) {
   const made = row.map(([, j, value], k) => {
     const name = content.terms[j].name;
     const sign = value < 0 ? MINUS : k ? "+" : "";
-    words.push(`${sign} ${show(Math.abs(value))}${name === "1" ? "" : ` ${name}`}`);
+    const size = value === null ? null : Math.abs(value);
+    words.push(`${sign} ${show(size)}${name === "1" ? "" : ` ${name}`}`);
     const formula = termFormula(j);
-    formula.prepend(...numeral(Math.abs(value)), math("mspace", { width: "0.17em" }));
+    formula.prepend(...numeral(size), math("mspace", { width: "0.17em" }));
     const space = k ? { lspace: "0.1em", rspace: "0.3em" } : { form: "prefix" };
     if (sign) formula.prepend(math("mo", space, sign));
     return formula;

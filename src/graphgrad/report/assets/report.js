@@ -81,9 +81,8 @@ function statePanels() {
     const notes = [];
     if (panel.missing) notes.push(`${panel.missing} of ${panel.all} missing`);
     if (!panel.dataT) notes.push("never observed itself");
-    const xs = extent(panel.t, panel.dataT);
     chart(figure(place, panel.name, notes.join(", ")), {
-      x: xs, y: widened(extent(panel.mean, panel.low, panel.high, panel.data)),
+      x: extent(panel.span), y: widened(extent(panel.mean, panel.low, panel.high, panel.data)),
       xName: content.timeName, alt: panel.alt, shade: shade(panel.state),
       layers: (frame) => {
         const { x, y } = frame;
