@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock benchmarks clean
+.PHONY: demo test check format lock benchmarks browser clean
 
 demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
@@ -13,14 +13,14 @@ demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 PYTEST := XLA_FLAGS=--xla_backend_optimization_level=0 \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test: $(READY)  ## every test, every linter, every documented example
+test: $(READY) browser  ## every test, every linter, every documented example
 	$(PYTEST)
 
 # What it leaves out takes longest for the faults it finds.
 LATER := filters resampling differentiable_resampling systems cli estimator_forecast \
 	 estimator_saving
 
-check: $(READY)  ## the subset that fits in three minutes
+check: $(READY) browser  ## the subset that fits in three minutes
 	$(PYTEST) tests -m "not slow" $(LATER:%=--ignore=tests/test_%.py)
 
 format: $(READY)
@@ -37,6 +37,17 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+# The tests of the report look at it in a browser. Where none can be had they are skipped.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name >/dev/null && exit 0; \
+	done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  get="apt-get install -y -qq --no-install-recommends chromium"; \
+	  ($$get || (apt-get update -qq && $$get)) >/dev/null 2>&1 || true; \
+	fi
 
 clean:
 	rm -rf $(VENV)

@@ -1,0 +1,215 @@
+// What is on the page, and what its controls do.
+
+const content = JSON.parse(byId("content").textContent);
+const shade = (state) => (state === null ? "c6" : `c${state % 7}`);
+const nameOf = (i) => content.variables[i];
+
+function termFormula(j) {
+  const found = byId("templates").querySelector(`[data-term="${j}"]`);
+  return found.firstElementChild.cloneNode(true);
+}
+
+function theme() {
+  const button = byId("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => {
+    const set = document.documentElement.dataset.theme;
+    return set ? set === "dark" : system.matches;
+  };
+  const mark = () => button.setAttribute("aria-pressed", String(dark()));
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    mark();
+  });
+  system.addEventListener("change", mark);
+  mark();
+}
+
+function mainGraph() {
+  const detail = byId("graph-detail");
+  const count = byId("graph-count");
+  const tell = (edge) => {
+    if (!edge) {
+      detail.replaceChildren(html("p", { class: "note" }, 
+        "Point at an arrow, or go to it with Tab and from one to the next with the arrow "
+        + "keys: its terms are shown here."));
+      return;
+    }
+    const list = html("ul", {});
+    edge.terms.forEach((j, k) => {
+      const error = edge.errors && edge.errors[k] ? ` ± ${show(edge.errors[k], 2)}` : "";
+      const sure = edge.sure && edge.sure[k] !== null
+        ? `, ${percent(edge.sure[k])} sure` : "";
+      list.append(html("li", {}, `${show(edge.values[k], 4)}${error} × `,
+        termFormula(j), sure));
+    });
+    const lines = [];
+    if (edge.strength !== null) lines.push(`Strength: ${show(edge.strength, 2)}`);
+    if (edge.confidence !== null) lines.push(`Confidence: ${percent(edge.confidence)}`);
+    detail.replaceChildren(
+      html("h3", {}, `${nameOf(edge.source)} \u2192 ${nameOf(edge.target)}`),
+      list, ...lines.map((text) => html("p", {}, text)),
+    );
+  };
+  const drawn = graph(byId("graph-picture"), {
+    names: content.variables, nStates: content.nStates, detail: tell,
+    alt: `Graph of ${content.variables.length} nodes and ${content.edges.length} arrows. `
+      + "The table below it says the same.",
+  });
+  const tally = (left) => {
+    count.textContent = `${left} of ${content.edges.length} arrows are shown.`;
+  };
+  drawn.show(content.edges);
+  tell(null);
+  tally(content.edges.length);
+  byId("graph-reset").addEventListener("click", () => drawn.reset());
+  const slider = byId("threshold");
+  if (!slider) return;
+  const hide = () => {
+    byId("threshold-value").textContent = `${slider.value} %`;
+    slider.setAttribute("aria-valuetext", `${slider.value} %`);
+    tally(drawn.hideBelow(slider.value / 100));
+  };
+  slider.addEventListener("input", hide);
+  hide();
+}
+
+function statePanels() {
+  const place = byId("state-panels");
+  if (!place) return;
+  for (const panel of content.panels) {
+    const notes = [];
+    if (panel.missing) notes.push(`${panel.missing} of ${panel.all} missing`);
+    if (!panel.dataT) notes.push("never observed itself");
+    chart(figure(place, panel.name, notes.join(", ")), {
+      x: extent(panel.span), y: widened(extent(panel.mean, panel.low, panel.high, panel.data)),
+      xName: content.timeName, alt: panel.alt, shade: shade(panel.state),
+      layers: (frame) => {
+        const { x, y } = frame;
+        if (frame.behind) {
+          return (panel.gaps ?? []).map(([from, to]) => svg("rect", {
+            class: "gap", x: x(from) - 1, width: x(to) - x(from) + 2,
+            y: frame.top, height: frame.bottom - frame.top,
+          }));
+        }
+        const made = content.breaks.map((at) => upright("break", at - 0.5, frame));
+        if (panel.low) {
+          made.push(svg("path", {
+            class: "band", d: area(panel.t, panel.low, panel.high, x, y, content.breaks),
+          }));
+        }
+        if (panel.data) {
+          const small = panel.data.length > 300 ? " small" : "";
+          made.push(svg("path", {
+            class: `dots${small}`, d: dots(panel.dataT, panel.data, x, y),
+          }));
+        }
+        if (panel.mean) {
+          made.push(svg("path", {
+            class: panel.t.length > 600 ? "curve thin" : "curve",
+            d: line(panel.t, panel.mean, x, y, content.breaks),
+          }));
+        }
+        return made;
+      },
+    });
+  }
+}
+
+function residualPanels() {
+  const place = byId("residual-panels");
+  if (!place) return;
+  const pick = byId("column");
+  const draw = () => {
+    const each = content.residuals[pick.value];
+    const far = Math.max(3, ...each.r.map((v) => Math.abs(v ?? 0)));
+    const ends = [each.ends[0], each.ends[each.ends.length - 1]];
+    const law = [...Array(81).keys()].map((k) => ends[0] + ((ends[1] - ends[0]) * k) / 80);
+    const normal = law.map((v) => Math.exp((-v * v) / 2) / Math.sqrt(2 * Math.PI));
+    const tallest = Math.max(0.45, ...each.density) * 1.08;
+    const most = Math.max(0.3, 1.2 * each.bound, ...each.memory.map(Math.abs));
+    const level = (frame, at) => svg("path", {
+      class: "mark", d: `M${MARGIN.left} ${frame.y(at)}H${frame.width - MARGIN.right}`,
+    });
+    byId("residual-words").textContent = each.alt;
+    place.replaceChildren();
+    chart(figure(place, "Over time", each.note), {
+      x: extent(each.t), y: [-1.08 * far, 1.08 * far], xName: content.timeName,
+      alt: `Residuals of ${each.name} over time. ${each.alt}`, shade: shade(Number(pick.value)),
+      layers: (frame) => (frame.behind ? [] : [
+        level(frame, -1.96), level(frame, 1.96),
+        svg("path", {
+          class: "dots of-state small", d: dots(each.t, each.r, frame.x, frame.y),
+        }),
+      ]),
+    });
+    chart(figure(place, "Their law"), {
+      x: ends, y: [0, tallest], xName: "residual",
+      alt: `Histogram of the residuals of ${each.name} with the normal law. ${each.alt}`,
+      shade: shade(Number(pick.value)),
+      layers: ({ x, y, behind }) => (behind ? [] : [
+        ...each.density.map((v, i) => svg("rect", {
+          class: "bar-of", x: x(each.ends[i]) + 0.5, y: y(v),
+          width: x(each.ends[i + 1]) - x(each.ends[i]) - 1, height: y(0) - y(v),
+        })),
+        svg("path", { class: "curve law", d: line(law, normal, x, y) }),
+      ]),
+    });
+    chart(figure(place, "Their memory"), {
+      x: [0.2, each.memory.length + 0.8], y: [-most, most], xName: "lag", whole: true,
+      alt: `Autocorrelation of the residuals of ${each.name}. ${each.alt}`,
+      shade: shade(Number(pick.value)),
+      layers: (frame) => (frame.behind ? [] : [
+        level(frame, -each.bound), level(frame, each.bound),
+        svg("path", {
+          class: "curve",
+          d: each.memory.map((v, i) => (
+            `M${frame.x(i + 1)} ${frame.y(0)}V${frame.y(v)}`)).join(""),
+        }),
+      ]),
+    });
+  };
+  pick.addEventListener("change", draw);
+  draw();
+}
+
+function forecastPanels() {
+  const place = byId("forecast-panels");
+  if (!place) return;
+  const half = Math.floor(content.levels.length / 2);
+  for (const fan of content.fans) {
+    const last = (fan.pastT ?? []).length - 1;
+    // The fan opens where the past ends.
+    const joined = last >= 0 && fan.past[last] !== null && fan.pastT[last] <= fan.t[0];
+    const t = joined ? [fan.pastT[last], ...fan.t] : fan.t;
+    const lines = fan.lines.map((row) => (joined ? [fan.past[last], ...row] : row));
+    chart(figure(place, fan.name), {
+      x: extent(t, fan.pastT), y: widened(extent(fan.past, ...lines)),
+      xName: content.breaks.length ? "time of the last series" : content.timeName,
+      alt: fan.alt, shade: shade(fan.state),
+      layers: ({ x, y, behind }) => {
+        if (behind) return [];
+        const made = [];
+        for (let k = 0; k < half; k += 1) {
+          made.push(svg("path", {
+            class: "band", d: area(t, lines[k], lines[lines.length - 1 - k], x, y),
+          }));
+        }
+        if (fan.past) {
+          made.push(svg("path", { class: "curve past", d: line(fan.pastT, fan.past, x, y) }));
+        }
+        if (lines.length % 2) {
+          made.push(svg("path", { class: "curve", d: line(t, lines[half], x, y) }));
+        }
+        return made;
+      },
+    });
+  }
+}
+
+theme();
+mainGraph();
+statePanels();
+pathPart();
+residualPanels();
+forecastPanels();

@@ -1,0 +1,143 @@
+"""Equations as MathML, which browsers show by themselves.
+
+An equation is a row of small formulas, so that it breaks between terms on a narrow
+screen. MathML Core: https://www.w3.org/TR/mathml-core/.
+"""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+
+from .findings import Findings
+from .text import number, safe
+
+MINUS = "\N{MINUS SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+THIN = '<mspace width="0.17em"></mspace>'
+
+
+def symbol(name: str, time: str = "", power: Fraction = Fraction(1)) -> str:
+    """A variable; digits at the end of its name become a subscript.
+
+    Examples:
+        >>> symbol("x1")
+        '<msub><mi>x</mi><mrow><mn>1</mn></mrow></msub>'
+        >>> symbol("fox", power=Fraction(2))
+        '<msup><mtext>fox</mtext><mn>2</mn></msup>'
+    """
+    found = re.fullmatch(r"(.*?[^\W\d])_?([0-9]+)", name, re.DOTALL)
+    base, digits = found.groups() if found else (name, "")
+    letter = f"<mi>{safe(base)}</mi>" if len(base) == 1 else _text(base)
+    below = [f"<mn>{digits}</mn>"] * bool(digits)
+    if time:
+        below.append("<mi>t</mi>" + "<mo>+</mo><mn>1</mn>" * (time == "t+1"))
+    index = f"<mrow>{'<mo>,</mo>'.join(below)}</mrow>"
+    above = f"<mn>{power}</mn>"
+    match bool(below), power != 1:
+        case True, True:
+            return f"<msubsup>{letter}{index}{above}</msubsup>"
+        case True, False:
+            return f"<msub>{letter}{index}</msub>"
+        case False, True:
+            return f"<msup>{letter}{above}</msup>"
+    return letter
+
+
+def term(findings: Findings, j: int, *, timed: bool = True) -> str:
+    """What stands behind the coefficient of a term; nothing for the constant."""
+    if findings.monomials is not None and not findings.monomials[j]:
+        return _text(findings.terms[j])
+    moving = timed and findings.form == "map"
+    # The inputs of a step act while it is made.
+    times = ["t"] * len(findings.states) + ["t+1"] * len(findings.inputs)
+    return THIN.join(
+        symbol(name, time if moving else "", Fraction(power).limit_denominator(1000))
+        for name, time, power in zip(
+            findings.variables, times, findings.incidence[:, j].tolist(), strict=True
+        )
+        if power
+    )
+
+
+def left_side(findings: Findings, a: int) -> str:
+    """What an equation is about: the next value of a state, or its rate."""
+    if findings.form == "map":
+        return symbol(findings.states[a], "t+1")
+    state = symbol(findings.states[a])
+    time = "<mi>d</mi><mi>t</mi>"
+    return f"<mfrac><mrow><mi>d</mi>{state}</mrow><mrow>{time}</mrow></mfrac>"
+
+
+def equation(findings: Findings, a: int) -> str:
+    """One equation, as HTML with a reading of it in plain text."""
+    row, errors = findings.coefficients[a].tolist(), findings.standard_errors
+    parts = []
+    for j in np.flatnonzero(row).tolist():
+        error = np.nan if errors is None else float(errors[a, j])
+        parts.append(
+            formula(
+                sign(row[j] < 0, first=not parts)
+                + numeral(abs(row[j]), error)
+                + THIN
+                + term(findings, j)
+            )
+        )
+    left = formula(left_side(findings, a) + "<mo>=</mo>")
+    right = " ".join(parts) or formula("<mn>0</mn>")
+    reading = safe(plain_equation(findings, a))
+    return f'<p class="equation" role="math" aria-label="{reading}">{left} {right}</p>'
+
+
+def numeral(value: float, error: float = np.nan) -> str:
+    """A positive number, with a power of ten if it is very large or very small.
+
+    Examples:
+        >>> numeral(2e-7)
+        '<mn>2</mn><mo>...</mo><msup><mn>10</mn><mn>...7</mn></msup>'
+    """
+    mantissa, _, exponent = number(value, error).partition("e")
+    if not exponent:
+        return f"<mn>{mantissa}</mn>"
+    power = str(int(exponent)).replace("-", MINUS)
+    return (
+        f"<mn>{mantissa}</mn><mo>{TIMES}</mo><msup><mn>10</mn><mn>{power}</mn></msup>"
+    )
+
+
+def sign(minus: bool, *, first: bool) -> str:
+    """The sign before a number; the first one needs no plus and stands close."""
+    if first:
+        return f'<mo form="prefix">{MINUS}</mo>' if minus else ""
+    return f'<mo lspace="0.1em" rspace="0.3em">{MINUS if minus else "+"}</mo>'
+
+
+def plain_equation(findings: Findings, a: int) -> str:
+    """One equation as a line of text.
+
+    Examples:
+        >>> findings = Findings(title="", states=("x",), terms=("1", "x"),
+        ...     incidence=np.array([[0.0, 1.0]]), coefficients=np.array([[2.0, -0.5]]))
+        >>> plain_equation(findings, 0)
+        'x[t+1] = 2 - 0.5 x'
+    """
+    state, row = findings.states[a], findings.coefficients[a].tolist()
+    errors = findings.standard_errors
+    line = ""
+    for j in np.flatnonzero(row).tolist():
+        error = np.nan if errors is None else float(errors[a, j])
+        name = "" if findings.terms[j] == "1" else f" {findings.terms[j]}"
+        sign = " - " if row[j] < 0 else " + "
+        line += f"{sign}{number(abs(row[j]), error)}{name}"
+    first = "-" if line.startswith(" - ") else ""
+    left = f"{state}[t+1]" if findings.form == "map" else f"d{state}/dt"
+    return f"{left} = {first}{line[3:] or '0'}"
+
+
+def formula(inside: str) -> str:
+    """A formula in a line of text."""
+    return f"<math>{inside}</math>"
+
+
+def _text(name: str) -> str:
+    return f"<mtext>{safe(name)}</mtext>"

@@ -1,0 +1,100 @@
+"""The page put together, and written at one stroke."""
+
+import base64
+import hashlib
+import os
+import secrets
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from .edges import edges
+from .findings import Findings
+from .payload import embedded, payload
+from .sections import sections, templates
+from .text import safe
+
+SCRIPTS = ("dom.js", "charts.js", "graph.js", "path.js", "report.js")
+
+
+def write_report(path: str | Path, findings: Findings) -> None:
+    """Write one HTML file that needs nothing else, all of it or nothing.
+
+    It may be opened offline: it asks for nothing, and forbids the browser to.
+
+    Args:
+        path: The file. One that is there is replaced.
+        findings: What the report tells.
+
+    Examples:
+        >>> import graphgrad as gg, numpy as np, tempfile
+        >>> from graphgrad.report import Findings, write_report
+        >>> system = gg.systems.lotka_volterra()
+        >>> library = system.library()
+        >>> findings = Findings(
+        ...     title="Hares and lynxes",
+        ...     states=("hare", "lynx"),
+        ...     terms=library.names(("hare", "lynx")),
+        ...     incidence=library.incidence.astype(float),
+        ...     coefficients=np.asarray(system.coefficients(), dtype=float),
+        ... )
+        >>> path = Path(tempfile.mkdtemp()) / "report.html"
+        >>> write_report(path, findings)
+        >>> "hare depends on lynx and itself." in path.read_text(encoding="utf-8")
+        True
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(
+            f"`path` must be a file, got a folder: {path}. Give the name of a file in "
+            "it, such as report.html."
+        )
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"`path` must lie in a folder that exists, got {path}. Make the folder."
+        )
+    text = page(findings).encode("utf-8")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def page(findings: Findings) -> str:
+    """The whole file as text."""
+    found = edges(findings)
+    content = payload(findings, found)
+    parts = sections(findings, found, content)
+    style = _asset("report.css")
+    script = "\n".join(['"use strict";', "(() => {", *map(_asset, SCRIPTS), "})();"])
+    # Values are put in once and not looked through again: names cannot be places.
+    return Template(_asset("report.html")).substitute(
+        # Only this script and this style count; nothing is fetched.
+        policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"script-src {_hash(script)}; style-src {_hash(style)}",
+        title=safe(findings.title),
+        style=style,
+        script=script,
+        links="".join(f'<a href="#{s.name.lower()}">{s.name}</a>' for s in parts),
+        sections="".join(
+            f'<section id="{s.name.lower()}" aria-labelledby="{s.name.lower()}-title">'
+            f'<h2 id="{s.name.lower()}-title">{s.name}</h2>{s.body}</section>\n'
+            for s in parts
+        ),
+        templates=templates(findings, content),
+        content=embedded(content),
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("graphgrad.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,231 @@
+"""The parts of the page, as HTML. What the script draws has a place kept for it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .edges import Edge
+from .findings import Findings
+from .mathml import equation, formula, plain_equation, term
+from .tables import coefficient_table, edge_table, pairs_table
+from .text import number, safe
+from .words import drivers, summary
+
+# Longer lists begin folded.
+MOST_OPEN = 8
+# Long equations scroll, also by keyboard.
+_REGION = 'role="region" tabindex="0" aria-label="Equations"'
+
+
+class Section(NamedTuple):
+    """A part of the page.
+
+    Attributes:
+        name: What links to it say, and its `id` in small letters.
+        body: HTML below its heading.
+    """
+
+    name: str
+    body: str
+
+
+def sections(
+    findings: Findings, found: list[Edge], content: Mapping[str, Any]
+) -> list[Section]:
+    """All parts that there is something to say in."""
+    kept = [
+        Section("Summary", _summary(findings, found)),
+        Section("Equations", _equations(findings)),
+        Section("Graph", _graph(findings, found)),
+    ]
+    if content["panels"]:
+        kept.append(Section("States", _states(findings, content["panels"])))
+    kept.append(Section("Coefficients", _coefficients(findings)))
+    if content["path"]:
+        kept.append(Section("Path", _path(content["path"])))
+    if content["residuals"] or findings.verdicts:
+        kept.append(Section("Residuals", _residuals(findings, content["residuals"])))
+    if content["fans"]:
+        kept.append(Section("Forecast", _forecast(findings)))
+    if findings.settings or findings.versions:
+        kept.append(Section("Settings", _settings(findings)))
+    return kept
+
+
+def templates(findings: Findings, content: Mapping[str, Any]) -> str:
+    """Formulas of the terms, for the script to copy."""
+    return "".join(
+        f'<span data-term="{j}">{formula(term(findings, int(j)))}</span>'
+        for j in content["terms"]
+    )
+
+
+def _summary(findings: Findings, found: list[Edge]) -> str:
+    paragraphs = "".join(f"<p>{safe(line)}</p>" for line in summary(findings, found))
+    lines = "".join(f"<li>{safe(line)}</li>" for line in drivers(findings, found))
+    body = f'<ul class="drivers">{lines}</ul>'
+    if len(findings.states) > MOST_OPEN:
+        body = _folded("What each state depends on", body)
+    outcome = ""
+    if findings.outcome:
+        good = findings.outcome in ("converged", "completed")
+        outcome = (
+            f'<p class="outcome{" good" * good}"><strong>'
+            f"{safe(findings.outcome.replace('_', ' '))}</strong> "
+            f"{safe(findings.advice)}</p>"
+        )
+    return outcome + paragraphs + body + _scores(findings.scores)
+
+
+def _scores(scores: Mapping[str, Any]) -> str:
+    cells = "".join(
+        f"<div><dt>{safe(name)}</dt><dd>"
+        f"{number(value, digits=6) if isinstance(value, float) else safe(value)}"
+        "</dd></div>"
+        for name, value in scores.items()
+    )
+    return f'<dl class="scores">{cells}</dl>' if cells else ""
+
+
+def _equations(findings: Findings) -> str:
+    numbers = range(len(findings.states))
+    shown = "".join(equation(findings, a) for a in numbers)
+    rounding = ""
+    if findings.standard_errors is not None:
+        rounding = (
+            '<p class="note">A coefficient ends where the second digit of its standard '
+            "error does.</p>"
+        )
+    plain = "\n".join(safe(plain_equation(findings, a)) for a in numbers)
+    more = _folded("As text", f'<pre tabindex="0">{plain}</pre>')
+    if findings.latex:
+        lines = "\n".join(map(safe, findings.latex))
+        more += _folded("As LaTeX", f'<pre tabindex="0">{lines}</pre>')
+    return f'<div class="equations" {_REGION}>{shown}</div>{rounding}{more}'
+
+
+def _graph(findings: Findings, found: list[Edge]) -> str:
+    slider = '<p class="note">How sure the arrows are was not worked out.</p>'
+    if any(edge.confidence is not None for edge in found):
+        slider = (
+            '<p class="control"><label for="threshold">Hide arrows less sure than'
+            '</label> <input type="range" id="threshold" min="0" max="100" value="0" '
+            'step="1"> <output id="threshold-value" for="threshold">0 %</output></p>'
+        )
+    notes = "An arrow goes from what acts to what it acts on. "
+    if any(edge.strength is not None for edge in found):
+        notes += "It is as wide as it is strong. "
+    if any(edge.confidence is not None for edge in found):
+        notes += "It is as dark as it is sure, and dashed below 50 %. "
+    if findings.inputs:
+        notes += "Squares are inputs. "
+    return (
+        f'{slider}<div class="graph-and-detail"><div class="picture" '
+        'id="graph-picture"></div><div class="detail" id="graph-detail" '
+        'aria-live="polite"></div></div>'
+        f'<p class="note">{notes}Nodes can be dragged, or moved with the arrow keys.'
+        "</p>"
+        '<p class="control"><span id="graph-count" role="status"></span> '
+        '<button type="button" id="graph-reset">Put nodes back</button></p>'
+        + _folded("The graph as a table", edge_table(findings, found))
+    )
+
+
+def _states(findings: Findings, made: list[dict[str, Any]]) -> str:
+    notes = []
+    if findings.means is not None:
+        notes.append("Lines are smoothed states")
+        if findings.bands is not None:
+            notes[-1] += ", bands hold 90 %"
+    if findings.data is not None:
+        notes.append("Dots are data, grey stretches are gaps in them")
+    if findings.breaks:
+        notes.append(
+            f"There are {len(findings.breaks) + 1} series, one after another; upright "
+            "lines stand where one ends"
+        )
+    if any(panel.get("thinned") for panel in made):
+        notes.append(
+            f"Of {made[0]['all']} rows at most {max(p['drawn'] for p in made)} are "
+            "drawn in a panel: the lowest and the highest of each stretch of rows, so "
+            "that nothing that sticks out is hidden, and some dots between them"
+        )
+    left = max(panel.get("gapsLeft", 0) for panel in made)
+    if left:
+        notes.append(f"Up to {left} of the shortest gaps of a panel are not marked")
+    note = "".join(f"{line}. " for line in notes)
+    return f'<p class="note">{note}</p><div class="panels" id="state-panels"></div>'
+
+
+def _coefficients(findings: Findings) -> str:
+    extra = []
+    if findings.standard_errors is not None:
+        extra.append("the standard error after ±")
+    if findings.term_confidence is not None:
+        extra.append("how sure the term is below it")
+    told = f", with {' and '.join(extra)}" if extra else ""
+    left = int(np.sum(~np.any(findings.coefficients != 0, axis=0)))
+    return (
+        f'<p class="note">A row is an equation{told}. Blue adds, orange takes '
+        "away; darker is larger among the coefficients of a term. "
+        f"{left} terms that enter nowhere are left out.</p>"
+        + coefficient_table(findings)
+    )
+
+
+def _path(path: Mapping[str, Any]) -> str:
+    last = len(path["steps"]) - 1
+    at = last if path["chosen"] is None else path["chosen"]
+    left = f" {path['left']} prices are left out to keep the file small."
+    return (
+        '<p class="note">As a term gets cheaper, more of them enter. The coefficients '
+        "here are those of the search along the path; those above were fitted again "
+        f"on the terms that were chosen.{left * bool(path['left'])}</p>"
+        '<p class="control"><label for="price">Price of a term</label> '
+        f'<input type="range" id="price" min="0" max="{last}" value="{at}" step="1"> '
+        '<output id="price-value" for="price"></output></p>'
+        '<div class="picture" id="path-picture"></div>'
+        '<div class="path-now"><div class="equations" id="path-equations" '
+        f"{_REGION}></div>"
+        '<div class="picture" id="path-graph"></div></div>'
+    )
+
+
+def _residuals(findings: Findings, made: list[dict[str, Any]]) -> str:
+    verdicts = "".join(f"<li>{safe(line)}</li>" for line in findings.verdicts)
+    body = f'<ul class="verdicts">{verdicts}</ul>' if verdicts else ""
+    if not made:
+        return body
+    options = "".join(
+        f'<option value="{i}">{safe(each["name"])}</option>'
+        for i, each in enumerate(made)
+    )
+    return (
+        f'{body}<p class="control"><label for="column">Residuals of</label> '
+        f'<select id="column">{options}</select></p>'
+        '<p class="note" id="residual-words" role="status"></p>'
+        '<div class="panels three" id="residual-panels"></div>'
+        '<p class="note">Residuals are what one step ahead was missed by, over the '
+        "standard deviation expected. A right model leaves them standard normal and "
+        "without memory.</p>"
+    )
+
+
+def _forecast(findings: Findings) -> str:
+    low, high = findings.forecast_levels[0], findings.forecast_levels[-1]
+    share = f"{100 * (high - low):.0f} %"
+    return (
+        f'<p class="note">The line is the median; the widest band holds {share} of '
+        "what the model expects. Before it stand the smoothed states.</p>"
+        '<div class="panels" id="forecast-panels"></div>'
+    )
+
+
+def _settings(findings: Findings) -> str:
+    parts = {"Settings of the fit": findings.settings, "Versions": findings.versions}
+    return "".join(pairs_table(name, each) for name, each in parts.items() if each)
+
+
+def _folded(name: str, body: str) -> str:
+    return f"<details><summary>{name}</summary>{body}</details>"

@@ -1,0 +1,79 @@
+"""Names and numbers as HTML: whatever they hold does no harm."""
+
+import html
+from typing import Any
+from unicodedata import category
+
+import numpy as np
+
+from ..equations.text import rounded
+
+# Marks that change the direction of all that follows.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def safe(value: Any) -> str:
+    """Text for HTML, in an element or between quotes.
+
+    Examples:
+        >>> safe('<b>"x"</b>')
+        '&lt;b&gt;&quot;x&quot;&lt;/b&gt;'
+    """
+    return html.escape(printable(str(value)), quote=True)
+
+
+def printable(text: str) -> str:
+    r"""The text with a mark for what no file holds, or what turns the text round.
+
+    Examples:
+        >>> printable("a\x00b, \N{SNOWMAN}")
+        'a�b, ☃'
+    """
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}"
+        if c in _TURNING or (category(c) in ("Cc", "Cs") and c != "\n")
+        else c
+        for c in text
+    )
+
+
+def number(value: float, error: float = np.nan, digits: int = 3) -> str:
+    """A number with its sign, to its digits or those of its error.
+
+    Examples:
+        >>> number(-0.80351, error=0.0123), number(2.0), number(float("nan"))
+        ('\N{MINUS SIGN}0.804', '2', 'NaN')
+    """
+    if np.isnan(value):
+        return "NaN"
+    sign = "\N{MINUS SIGN}" if value < 0 else ""
+    if np.isinf(value):
+        return f"{sign}\N{INFINITY}"
+    return sign + rounded(abs(float(value)), digits, error)
+
+
+def percent(share: float) -> str:
+    """A share in whole percents, never rounded to all or nothing.
+
+    Examples:
+        >>> percent(0.8), percent(0.9999), percent(1.0)
+        ('80 %', 'over 99 %', '100 %')
+    """
+    if np.isnan(share):
+        return "unknown"
+    if 0.995 <= share < 1:
+        return "over 99 %"
+    if 0 < share <= 0.005:
+        return "under 1 %"
+    return f"{100 * share:.0f} %"
+
+
+def listed(parts: list[str]) -> str:
+    """One, two and three.
+
+    Examples:
+        >>> listed(["x1", "x2", "x3"])
+        'x1, x2 and x3'
+    """
+    *first, last = parts or ["nothing"]
+    return f"{', '.join(first)} and {last}" if first else last

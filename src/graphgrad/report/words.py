@@ -1,0 +1,84 @@
+"""The summary: what acts on what, and how sure that is."""
+
+import numpy as np
+
+from .edges import Edge
+from .findings import Findings
+from .text import listed, number, percent
+
+SURE = 0.9
+
+
+def summary(findings: Findings, found: list[Edge]) -> list[str]:
+    """Sentences for the top of the page, those of the findings first."""
+    return [*findings.summary, _size(findings, found), *_sureness(findings, found)]
+
+
+def drivers(findings: Findings, found: list[Edge]) -> list[str]:
+    """For each state one sentence: what moves it."""
+    lines = []
+    for a, state in enumerate(findings.states):
+        into = [edge for edge in found if edge.target == a]
+        # The others come first: that is what the reader wants to know.
+        into.sort(key=lambda edge: edge.source == a)
+        names = [_named(findings, edge) for edge in into]
+        constant = _constant(findings, a)
+        if not names:
+            moved = " a constant alone" if constant else " nothing: its equation is 0"
+            lines.append(f"{state} depends on{moved}.")
+        else:
+            names += ["a constant"] * constant
+            lines.append(f"{state} depends on {listed(names)}.")
+    return lines
+
+
+def _named(findings: Findings, edge: Edge) -> str:
+    own = edge.source == edge.target
+    name = "itself" if own else findings.variables[edge.source]
+    return name if edge.confidence is None else f"{name} ({percent(edge.confidence)})"
+
+
+def _constant(findings: Findings, a: int) -> bool:
+    alone = ~(findings.incidence != 0).any(axis=0)
+    return bool(np.any(findings.coefficients[a, alone] != 0))
+
+
+def _size(findings: Findings, found: list[Edge]) -> str:
+    entered = int(np.sum(findings.coefficients != 0))
+    links = sum(edge.source != edge.target for edge in found)
+    possible = findings.coefficients.size
+    return (
+        f"Of {possible} possible terms, {entered} enter the equations of "
+        f"{_count(len(findings.states), 'state')}. They make "
+        f"{_count(links, 'link')} from one quantity to another."
+    )
+
+
+def _sureness(findings: Findings, found: list[Edge]) -> list[str]:
+    lines = []
+    known = [edge for edge in found if edge.confidence is not None]
+    if known:
+        sure = sum((edge.confidence or 0) >= SURE for edge in known)
+        least = min(known, key=lambda edge: edge.confidence or 0)
+        ends = findings.variables[least.source], findings.states[least.target]
+        lines.append(
+            f"{sure} of {_count(len(known), 'arrow')} of the graph, those of a state "
+            f"on itself included, are at least {percent(SURE)} sure. The least sure is "
+            f"{ends[0]} on {ends[1]}, {percent(least.confidence or 0)}."
+        )
+    elif found:
+        lines.append("How sure the links are was not worked out.")
+    errors = findings.standard_errors
+    if errors is not None:
+        known_error = (np.abs(findings.coefficients) > 0) & (errors > 0)
+        if known_error.any():
+            sizes = np.abs(findings.coefficients[known_error]) / errors[known_error]
+            lines.append(
+                "Given these terms, every coefficient is at least "
+                f"{number(float(sizes.min()), digits=2)} standard errors from zero."
+            )
+    return lines
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,337 @@
+"""A report tells what was found, whatever the names are, in one file or none."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphgrad as gg
+from graphgrad.report import Findings, write_report
+from graphgrad.report.mathml import equation, plain_equation
+from graphgrad.report.page import page
+from graphgrad.report.payload import embedded
+from graphgrad.report.thinning import sample as every
+from graphgrad.report.thinning import thin
+from report_samples import HOSTILE, SMALL, failed, sample
+
+LORENZ = sample(gg.systems.lorenz63(dt=0.02))
+
+
+class Elements(HTMLParser):
+    """Every element of a page with its attributes, and the text outside scripts."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.found: list[tuple[str, dict]] = []
+        self.text, self.content, self._in = "", "", ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self._in = "json" if ("id", "content") in attrs else tag
+
+    def handle_endtag(self, tag):
+        if tag in ("script", "style"):
+            self._in = ""
+
+    def handle_data(self, data):
+        if self._in == "json":
+            self.content += data
+        elif not self._in:
+            self.text += data
+
+    @property
+    def sections(self) -> list[str]:
+        return [attrs["id"] for tag, attrs in self.found if tag == "section"]
+
+
+def test_all_parts_are_there():
+    seen = Elements(page(LORENZ))
+    assert seen.sections == [
+        "summary",
+        "equations",
+        "graph",
+        "states",
+        "coefficients",
+        "path",
+        "residuals",
+        "forecast",
+        "settings",
+    ]
+    for words in ("converged", "Of 30 possible terms, 7 enter", "log-likelihood"):
+        assert words in seen.text
+    assert LORENZ.verdicts[0] in seen.text
+
+
+def test_what_is_not_known_is_left_out():
+    seen = Elements(page(SMALL))
+    assert seen.sections == ["summary", "equations", "graph", "coefficients"]
+    assert "hare depends on lynx and itself." in seen.text
+    assert "lynx depends on itself and a constant." in seen.text
+    assert "How sure the links are was not worked out." in seen.text
+    assert not any(attrs.get("id") == "threshold" for _, attrs in seen.found)
+
+
+def test_sureness_in_words():
+    seen = Elements(page(replace(SMALL, edge_confidence=np.array([[1, 0.62], [0, 1]]))))
+    assert "hare depends on lynx (62 %) and itself (100 %)." in seen.text
+    assert "2 of 3 arrows" in seen.text
+    assert "The least sure is lynx on hare, 62 %." in seen.text
+
+
+def test_an_edge_is_as_sure_as_the_surest_of_its_terms():
+    sure = np.array([[0, 0.8, 0, 0.7], [0.9, 0, 0.6, 0]])
+    found = json.loads(Elements(page(replace(SMALL, term_confidence=sure))).content)
+    edges = {(e["source"], e["target"]): e["confidence"] for e in found["edges"]}
+    assert edges == {(0, 0): 0.8, (1, 0): 0.7, (1, 1): 0.6}
+
+
+def test_equations_are_those_of_the_library_of_equations():
+    system = gg.systems.lorenz63(dt=0.02)
+    lines = gg.equations(
+        LORENZ.coefficients, system.library(), standard_errors=LORENZ.standard_errors
+    )
+    assert [plain_equation(LORENZ, a) for a in range(3)] == lines
+
+
+@pytest.mark.parametrize("form", ["map", "rate"])
+def test_mathml_is_well_formed(form):
+    names = replace(LORENZ, states=HOSTILE, columns=HOSTILE, form=form)
+    for a in range(3):
+        root = ElementTree.fromstring(equation(names, a))
+        assert len(root.findall("math")) == 1 + np.sum(LORENZ.coefficients[a] != 0)
+        assert HOSTILE[a] in "".join(root.itertext())
+
+
+def test_powers_inputs_and_other_terms():
+    findings = Findings(
+        title="",
+        states=("x1",),
+        inputs=("u",),
+        terms=("x1^2", "x1^(1/2)", "sin(x1)", "u"),
+        incidence=np.array([[2, 0.5, 1, 0], [0, 0, 0, 1]]),
+        monomials=np.array([True, True, False, True]),
+        coefficients=np.array([[-1e-7, 1.0, 1.0, 2.0]]),
+    )
+    text = equation(findings, 0)
+    assert "<msubsup><mi>x</mi><mrow><mn>1</mn>" in text
+    assert "<mn>1/2</mn>" in text
+    assert "<mtext>sin(x1)</mtext>" in text
+    assert "<msup><mn>10</mn><mn>\N{MINUS SIGN}7</mn></msup>" in text
+    # An input acts during the step: u[t+1].
+    assert "<msub><mi>u</mi><mrow><mi>t</mi><mo>+</mo><mn>1</mn></mrow></msub>" in text
+    assert "Squares are inputs." in page(findings)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Elements:
+    changed = replace(
+        sample(gg.systems.lorenz63(dt=0.02), names=HOSTILE, title=HOSTILE[1]),
+        verdicts=HOSTILE,
+        summary=HOSTILE,
+        outcome=HOSTILE[0],
+        advice=HOSTILE[1],
+        time_name=HOSTILE[2],
+        latex=HOSTILE,
+        scores={HOSTILE[0]: HOSTILE[1]},
+        settings={HOSTILE[2]: HOSTILE[0]},
+        versions={HOSTILE[1]: "\x00\ud800\u202e"},
+    )
+    return Elements(page(changed))
+
+
+def test_hostile_names_are_text(hostile):
+    plain = Elements(page(LORENZ))
+    assert {tag for tag, _ in hostile.found} - {tag for tag, _ in plain.found} <= {
+        "mtext"
+    }
+    assert sum(tag == "script" for tag, _ in hostile.found) == 2
+    for _, attrs in hostile.found:
+        assert not any(name.startswith("on") for name in attrs)
+        assert attrs.get("href", "#").startswith("#")
+    for name in HOSTILE:
+        assert name in hostile.text
+
+
+def test_hostile_names_survive_in_the_json(hostile):
+    assert json.loads(hostile.content)["variables"] == list(HOSTILE)
+
+
+@given(st.text())
+def test_embedded_json_neither_ends_nor_opens_an_element(text):
+    inside = embedded([text])
+    assert not set("<>&\u2028\u2029") & set(inside)
+    # What cannot be printed has a mark in its place, and nothing else is changed.
+    [back] = json.loads(inside)
+    assert len(back) == len(text)
+    assert all(
+        b in (c, "\N{REPLACEMENT CHARACTER}") for b, c in zip(back, text, strict=True)
+    )
+
+
+def test_nothing_is_asked_for(hostile):
+    text = page(LORENZ)
+    links = re.findall(r"\b(?:https?:)?//[\w.]+[^\s\"']*", text)
+    # Names of languages, which nobody fetches, and comments of the script.
+    assert {link for link in links if "." in link} == {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1998/Math/MathML",
+    }
+    assert not re.search(r"@import|url\(|\bsrc=|fetch\(|XMLHttpRequest", text)
+    assert "default-src 'none'" in text
+    assert not any("src" in attrs or tag == "link" for tag, attrs in hostile.found)
+
+
+def test_large_reports_stay_small_and_say_so(tmp_path):
+    rng = np.random.default_rng(0)
+    n, rows, library = 20, 10_000, gg.Polynomial(20, 2)
+    names = tuple(f"station {i}" for i in range(n))
+    walk = rng.normal(size=(rows, n)).cumsum(axis=0)
+    data = np.where(rng.random((rows, n)) < 0.1, np.nan, walk)
+    data[4321, 3] = 1e4
+    C = np.where(rng.random((n, library.n_terms)) < 0.02, rng.normal(size=(n, 231)), 0)
+    prices = np.geomspace(100, 1, 40)
+    path = rng.normal(size=(40, n, 231))
+    path[:20] *= rng.random((20, n, 231)) < 0.02
+    findings = replace(
+        sample(gg.systems.lorenz63(dt=0.02)),
+        states=names,
+        terms=library.names(names),
+        incidence=library.incidence.astype(float),
+        coefficients=C,
+        standard_errors=None,
+        term_confidence=None,
+        edge_confidence=None,
+        edge_strength=None,
+        times=1.7e9 + np.arange(rows),
+        columns=names,
+        data=data,
+        means=walk,
+        bands=np.stack([walk - 1, walk + 1], axis=-1),
+        prices=prices,
+        path=path,
+        chosen=37,
+        residuals=rng.normal(size=(rows, n)),
+        forecast=rng.normal(size=(5, 40, n)),
+    )
+    write_report(tmp_path / "large.html", findings)
+    assert (tmp_path / "large.html").stat().st_size < 6e6
+    seen = Elements((tmp_path / "large.html").read_text(encoding="utf-8"))
+    assert "Of 10000 rows at most" in seen.text
+    assert "shortest gaps of a panel are not marked" in seen.text
+    assert "prices are left out" in seen.text
+    drawn = json.loads(seen.content)
+    assert max(drawn["panels"][3]["data"]) == 1e4
+    assert drawn["panels"][0]["t"][-1] == 1.7e9 + rows - 1
+    assert drawn["path"]["prices"][drawn["path"]["chosen"]] == pytest.approx(
+        prices[37], rel=1e-4
+    )
+
+
+@given(st.lists(st.floats(-1e3, 1e3) | st.just(np.nan), min_size=1, max_size=400))
+def test_thinned_rows_keep_the_extremes(values):
+    series = np.array(values)
+    rows = thin(series, most=20)
+    assert len(rows) <= 20
+    if np.isfinite(series).any():
+        assert np.nanmin(series[rows]) == np.nanmin(series)
+        assert np.nanmax(series[rows]) == np.nanmax(series)
+
+
+def test_sampled_dots_lie_as_densely_as_all():
+    noise = np.random.default_rng(0).normal(size=20_000)
+    rows, each = every(noise, always=np.abs(noise) > 3)
+    assert each == 34
+    assert len(rows) <= 1200
+    assert set(np.flatnonzero(np.abs(noise) > 3)) <= set(rows.tolist())
+    # 68 % within one deviation, within three standard errors of a share.
+    assert abs(np.mean(np.abs(noise[rows]) < 1) - 0.683) < 0.06
+
+
+def test_a_failed_fit_has_a_report():
+    seen = Elements(page(failed(LORENZ)))
+    assert "NaN" in seen.text
+    assert "degenerate likelihood" in seen.text
+
+
+def test_several_series_go_by_rows():
+    drawn = json.loads(Elements(page(replace(LORENZ, breaks=(80, 120)))).content)
+    assert drawn["breaks"] == [80, 120]
+    assert drawn["panels"][0]["t"][:3] == [0, 1, 2]
+    assert drawn["timeName"] == "row"
+
+
+def test_columns_that_are_no_states_have_panels_of_their_own():
+    findings = replace(LORENZ, columns=("x1", "sum", "x3"))
+    panels = json.loads(Elements(page(findings)).content)["panels"]
+    assert [panel["name"] for panel in panels] == ["x1", "x2", "x3", "sum"]
+    assert "Never observed itself" in panels[1]["alt"]
+    assert "mean" not in panels[3]
+
+
+def test_all_of_the_file_or_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    write_report(path, SMALL)
+    before = path.read_bytes()
+
+    def broken(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises(OSError, match="no space left"):
+        write_report(path, LORENZ)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_paths_that_cannot_be(tmp_path):
+    with pytest.raises(ValueError, match="`path` must be a file, got a folder"):
+        write_report(tmp_path, SMALL)
+    with pytest.raises(FileNotFoundError, match="Make the folder"):
+        write_report(tmp_path / "none" / "report.html", SMALL)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"coefficients": np.zeros((3, 9))},
+            r"`coefficients` must have shape \(3, 10\)",
+        ),
+        ({"form": "rates"}, "`form` must be one of 'map', 'rate'"),
+        ({"means": np.zeros((7, 3))}, r"`means` must have shape \(200, 3\).*times"),
+        ({"chosen": 21}, "`chosen` must be the number of one of 21 prices"),
+        ({"prices": np.zeros(21)}, "`prices` must be positive"),
+        ({"breaks": (200,)}, "`breaks` must be numbers of rows from 1 to 199"),
+        ({"states": ("x", "x", "y")}, "`states` must be 3 different names"),
+        ({"means": None}, "`means` must be given with `bands`"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_findings_that_do_not_fit(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(LORENZ, **change)
+
+
+def test_the_wheel_has_the_assets(tmp_path):
+    root = Path(__file__).parent.parent
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d"]
+    subprocess.run(
+        [*command, tmp_path], cwd=root, check=True, capture_output=True, timeout=120
+    )
+    [wheel] = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for asset in (root / "src/graphgrad/report/assets").iterdir():
+        assert f"graphgrad/report/assets/{asset.name}" in names
