@@ -18,7 +18,10 @@ from typer.testing import CliRunner
 import graphgrad as gg
 from conftest import CACHE
 from graphgrad.cli import app
+from graphgrad.cli.job import fit_and_write
+from graphgrad.cli.options import gather
 from graphgrad.estimator import fitting
+from graphgrad.solvers import AdaptiveProgress
 from stubs import least_squares
 
 COMMAND = Path(sys.executable).parent / "graphgrad"
@@ -104,7 +107,10 @@ def test_the_folder_of_a_run(place):
     )
     config = tomllib.loads((run / "config.toml").read_text())
     assert (config["data"], config["dt"], config["seed"]) == ("../data.csv", 0.03, 0)
-    assert (run / "report.html").exists() == hasattr(gg.GraphGrad, "report")
+    report = (run / "report.html").read_text(encoding="utf-8")
+    assert "What acts on what in data.csv" in report
+    assert "prey depends on predator" in report
+    assert len(report) < 6_000_000
 
 
 def test_show_repeats_what_fit_said(place):
@@ -238,6 +244,51 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing(place, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_fit_that_is_stopped_says_what_it_had(quick, tmp_path, monkeypatch):
+    def stopped(*_, callback, **__):
+        C = np.array([[0, 1.03, 0, 0, -0.003, 0], [0, 0, 0.95, 0, 0.002, 0]])
+        callback(AdaptiveProgress("refine", 10, 150, -12.34, 4, C))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "adaptive", stopped)
+    options = gather(None, {"data": "data.csv", "out": str(tmp_path / "run")})
+    with pytest.raises(KeyboardInterrupt) as stop:
+        fit_and_write(options, force=False, say=lambda _: None)
+    said, note, *lines = stop.value.args
+    assert "nothing was written" in said
+    assert "log-likelihood -12.3" in note
+    assert "not to be trusted yet" in note
+    assert lines[0] == "  prey[t+1] = 1.03 prey - 0.003 prey predator"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inputs_and_what_is_known(place, tmp_path, monkeypatch):
+    asked = {}
+
+    def listening(key, ys, model, **options):
+        asked.update(options)
+        return least_squares(key, ys, model, **options)
+
+    monkeypatch.setattr(fitting, "adaptive", listening)
+    known = ("--constraint", "known(prey, prey, 1.03)", "--constraint")
+    known += ("only_edges(prey > prey, predator > prey)",)
+    run = _invoke(
+        *("fit", place / "data.csv", "--inputs", "predator", "--degree", "1"),
+        *(*known, "--out", tmp_path / "run"),
+    )
+    assert run.exit_code == 0, run.output
+    assert "1 states prey;" in run.stdout
+    assert "driven by predator" in run.stdout
+    assert asked["constraints"] == (
+        gg.known("prey", "prey", 1.03),
+        gg.only_edges([("prey", "prey"), ("predator", "prey")]),
+    )
+    assert asked["states"] == ("prey", "predator")
+    config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
+    assert config["inputs"] == ["predator"]
+    assert config["constraints"] == [known[1], known[3]]
+
+
 def test_the_same_seed_simulates_the_same(tmp_path):
     options = ("lorenz63", "--steps", "4", "--dt", "0.02", "--set", "rho=20")
     first, again = (_invoke("simulate", *options).stdout for _ in range(2))
@@ -266,13 +317,29 @@ def test_every_command_has_help_with_examples(command):
 
 
 @pytest.mark.slow
-def test_demo_finds_the_lorenz_equations():
-    run = _run("demo")
+def test_demo_finds_the_lorenz_equations(tmp_path):
+    run = _run("demo", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
+    assert "200 rows, dt = 0.02 (from column t); 16.0% missing" in run.stdout
     assert "Outcome: converged" in run.stdout
-    assert "Scores: F1 1.00" in run.stdout
-    assert "anneal: 10 of at most 60 sweeps" in run.stdout
-    assert "x3[t+1] =" in run.stdout
+    assert "Of 30 possible terms none is wrong (F1 1.00)" in run.stdout
+    found, true = (
+        next(line for line in run.stdout.splitlines() if line.startswith(start))
+        for start in ("  found  x3[t+1] =", "  true   x3[t+1] =")
+    )
+    assert found != true
+    assert "x1 x2" in found
+    assert "open demo/report.html" in run.stdout
+    assert (tmp_path / "demo" / "report.html").is_file()
+
+
+def test_demo_writes_beside_an_older_one(quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, second = _invoke("demo"), _invoke("demo")
+    assert (first.exit_code, second.exit_code) == (0, 0), second.output
+    assert "open demo/report.html" in first.stdout
+    assert "open demo-2/report.html" in second.stdout
+    assert _invoke("demo", "--out", "demo").exit_code == 2
 
 
 def test_version_and_completion():
@@ -280,6 +347,22 @@ def test_version_and_completion():
     said = _invoke("version", "--verbose").stdout
     assert "jax " in said
     assert "device cpu" in said.lower()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("fit data.csv --nope", "graphgrad: No such option: --nope"),
+        ("fit data.csv --degree two", "graphgrad: Invalid value for '--degree'"),
+        ("nothing", "graphgrad: No such command 'nothing'. See graphgrad --help."),
+        ("simulate", "graphgrad: Missing argument 'SYSTEM'. See graphgrad simulate"),
+    ],
+)
+def test_mistakes_in_the_command_take_one_line(arguments, complaint):
+    run = _run(*arguments.split())
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(complaint)
+    assert run.stderr.count("\n") == 1
 
 
 def test_completion_is_there_whatever_shell_runs_the_test():

@@ -74,6 +74,14 @@ def test_files_that_are_no_tables(place):
     [
         ("--dt -0.1", "`--dt` must be a positive finite number, got -0.1"),
         ("--degree 0", "`--degree` must be a whole number of at least 1, got 0"),
+        ("--refits -1", "`--refits` must be a whole number of at least 0, got -1"),
+        ("--inputs z", "`--inputs` must be one of 'x', 'y', got 'z'"),
+        ("--inputs x,y", "a column that is no input, got x, y alone"),
+        ("--constraint knwon(x,y,1)", "`--constraint` must be one of 'known'"),
+        ("--constraint known(x,y,1", "the brackets do not match"),
+        ("--constraint known(x,y,one)", "'one' is no number"),
+        ("--constraint forbid(x)", "must be like forbid(x1, x3), got 'forbid(x)'"),
+        ("--constraint only_edges(x)", "'x' has no >"),
         ("--seed -1", "`--seed` must be a whole number of at least 0"),
         ("--columns x,z", "`--columns` must be one of 'x', 'y', got 'z'"),
         ("--columns x,x", "names that differ, got 'x,x'"),
@@ -119,6 +127,8 @@ def test_configs_that_cannot_be_read(place, text, complaint):
 def test_what_the_estimator_refuses_is_one_line_too(place):
     complaint = _fails("fit", "good.csv", "--solver", "paper", "--json")
     assert "`state_noise` must be given for the paper's solver" in complaint
+    complaint = _fails("fit", "good.csv", "--constraint", "forbid(z, x)", "--json")
+    assert "'z'" in complaint
 
 
 @pytest.mark.parametrize("command", ["show", "forecast", "compare"])

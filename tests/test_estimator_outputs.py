@@ -321,8 +321,10 @@ def test_the_course_of_a_fit(y, closed, monkeypatch):
     assert len(heard) == 2
     upper, _ = model.plot_convergence()
     assert np.array_equal(upper.lines[0].get_xdata(), [10, 20])
+    # Nobody needs to listen.
+    assert gg.GraphGrad(degree=1).fit(y).plot_convergence()
     monkeypatch.setattr(fitting, "adaptive", least_squares)
-    with pytest.raises(ValueError, match="`callback` must be given"):
+    with pytest.raises(ValueError, match="a fit that told how it went"):
         gg.GraphGrad(degree=1).fit(y).plot_convergence()
 
 

@@ -4,12 +4,18 @@ Commands import what they need when they run, so that help and mistakes are answ
 without waiting for JAX.
 """
 
+import sys
+from typing import Any
+
 import typer
 
 from .about import version
 from .fit import fit
 from .runs import compare, forecast, show
 from .zoo import demo, simulate, systems
+
+# What Click calls ClickException, whose copy Typer has of its own.
+Mistake: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     help="Which quantities act on which, and by what equations.",
@@ -21,10 +27,24 @@ Examples:
   graphgrad show run/
   graphgrad forecast run/ --steps 50 --out forecast.csv
 """,
-    no_args_is_help=True,
     # Plain help starts sooner, and mistakes take fewer lines.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 for command in (fit, show, forecast, compare, simulate, systems, demo, version):
     app.command()(command)
+
+
+def main() -> None:
+    """The command `graphgrad`: a mistake in its options is told in one line, too."""
+    try:
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except Mistake as mistake:
+        where = getattr(mistake, "ctx", None)
+        who = where.command_path if where else "graphgrad"
+        said = " ".join(mistake.format_message().split()).rstrip(".")
+        typer.echo(f"graphgrad: {said}. See {who} --help.", err=True)
+        status = 2
+    except typer.Abort:
+        status = 130
+    sys.exit(status)

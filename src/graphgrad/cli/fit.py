@@ -1,21 +1,13 @@
 """`graphgrad fit`: a table in; equations, graph, states and a report out."""
 
 import json
-import sys
 import time as clock
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .telling import interruptible, reported
-
-if TYPE_CHECKING:
-    from .reading import Table
-
-LEVEL = 0.9
-"""Probability of the bands in `states.csv`."""
+from .telling import reported
 
 
 @reported
@@ -86,6 +78,25 @@ def fit(
         int | None,
         typer.Option(help="Particles of an engine with some.", show_default="100"),
     ] = None,
+    inputs: Annotated[
+        str | None,
+        typer.Option(help="Columns that drive the states: u,v.", show_default="none"),
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is known, such as 'known(x2, x1, 0.5)'; may be repeated.",
+            metavar="KIND(...)",
+            show_default="nothing",
+        ),
+    ] = None,
+    refits: Annotated[
+        int | None,
+        typer.Option(
+            help="Refits on resampled blocks, to say how sure each term is.",
+            show_default="0",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed of all draws.", show_default="0")
     ] = None,
@@ -111,41 +122,28 @@ def fit(
       graphgrad fit data.csv
       graphgrad fit data.csv --degree 2 --dt 0.02 --out run/ --observation-noise 1.0
       graphgrad fit data.csv --columns prey,predator --form rate --json
+      graphgrad fit data.csv --constraint 'forbid(x1, x3)' --refits 20
       graphgrad fit --config run/config.toml --out again/
     """  # noqa: D301
     given = {
         name: value
         for name, value in locals().items()
-        if name not in ("config", "force", "as_json")
+        if name not in ("config", "force", "as_json", "constraint")
     }
-    from .folder import check_out, read_header
+    given["constraints"] = constraint or None
+    from .folder import read_header
+    from .job import fit_and_write
     from .options import gather
-    from .reading import check_data, read_table
     from .summary import as_json as json_of
     from .summary import summary
-    from .understanding import step, understood
 
-    begin = clock.monotonic()
     options = gather(config, given)
+    begin = clock.monotonic()
+    estimator = fit_and_write(
+        options, force=force, say=(lambda _: None) if as_json else typer.echo
+    )
+    seconds = clock.monotonic() - begin
     folder = Path(options["out"])
-    check_data(Path(options["data"]))
-    check_out(folder, force=force)
-    try:
-        table = read_table(
-            Path(options["data"]), columns=options["columns"], time=options["time"]
-        )
-        if not as_json:
-            for line in understood(table, options):
-                typer.echo(line)
-            sys.stdout.flush()
-        options["dt"], _ = step(table, options["dt"])
-        estimator = interruptible(lambda: _fitted(table, options))
-        seconds = clock.monotonic() - begin
-        _write(estimator, table, options, folder)
-    except KeyboardInterrupt:
-        passed = clock.monotonic() - begin
-        said = f" after {passed:.0f} s; nothing was written to {folder}"
-        raise KeyboardInterrupt(said) from None
     header = read_header(folder)
     if as_json:
         more = {"advice": estimator.advice_, "out": str(folder), "seconds": seconds}
@@ -156,57 +154,4 @@ def fit(
         typer.echo(line)
     files = ", ".join(sorted(path.name for path in folder.iterdir()))
     typer.echo(f"\nWrote {folder}: {files} ({seconds:.0f} s).")
-
-
-def _fitted(table: "Table", options: Mapping[str, Any]) -> Any:
-    """The estimator after its fit; it shows how it goes on a terminal."""
-    import polars as pl
-
-    from ..estimator import GraphGrad
-
-    estimator = GraphGrad(
-        degree=options["degree"],
-        dt=options["dt"],
-        states=options["states"],
-        state_noise=options["state_noise"],
-        observation_noise=options["observation_noise"],
-        solver=options["solver"],
-        engine=options["engine"],
-        penalty=options["penalty"],
-        selection=options["selection"],
-        n_particles=options["particles"],
-        form=options["form"],
-        # Solvers report where somebody listens; the estimator then shows it.
-        callback=(lambda _: None) if sys.stderr.isatty() else None,
-        random_state=options["seed"],
-    )
-    frame = pl.DataFrame(table.values, schema=list(table.names), orient="row")
-    return estimator.fit(frame, times=table.times)
-
-
-def _write(
-    estimator: Any, table: "Table", options: Mapping[str, Any], out: Path
-) -> None:
-    """The folder of a run, whole or not at all."""
-    import numpy as np
-
-    from ..graph import save_graphml
-    from .folder import new_folder, put, write_bands
-    from .options import write_config
-
-    times: Any = table.stamps
-    if times is None:
-        times = table.times
-        if times is None:
-            times = options["dt"] * np.arange(len(table.values))
-        times = times.tolist()
-    with new_folder(out) as folder:
-        estimator.save(folder)
-        save_graphml(estimator.graph(), folder / "graph.graphml")
-        write_config(folder / "config.toml", options, out)
-        states = estimator.smooth()
-        when = (table.clock or "t", times)
-        with (folder / "states.csv").open("w", newline="", encoding="utf-8") as file:
-            names = estimator.state_names_
-            write_bands(file, when, names, states.mean, states.band(LEVEL))
-        put(folder, out)
+    typer.echo(f"Look at it: open {folder / 'report.html'} in a browser.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks import check_at_least, check_choice, check_positive
+from .constraints import check_constraints
 
 FORMS = ("map", "rate")
 ENGINES = ("auto", "gaussian", "particle", "ensemble")
@@ -22,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "columns": None,
     "time": None,
     "states": None,
+    "inputs": None,
     "state_noise": "learn",
     "observation_noise": "learn",
     "form": "map",
@@ -30,6 +32,8 @@ DEFAULTS: dict[str, Any] = {
     "penalty": None,
     "selection": "ebic",
     "particles": None,
+    "constraints": None,
+    "refits": 0,
     "seed": 0,
 }
 
@@ -156,6 +160,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "columns": _names,
     "time": _text,
     "states": _names,
+    "inputs": _names,
     "state_noise": _noise,
     "observation_noise": _noise,
     "form": _one_of(FORMS),
@@ -164,5 +169,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "penalty": _positive("Leave it out for 1."),
     "selection": _one_of(SELECTIONS),
     "particles": _whole(3, "Leave it out for 100."),
+    "constraints": check_constraints,
+    "refits": _whole(0, "20 give a first impression; 0 for none."),
     "seed": _whole(0, "Any number from 0 on will do."),
 }

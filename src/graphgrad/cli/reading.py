@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from ..checks import check_choice
 from .cells import csv_columns, number, parquet_columns
 
 
@@ -20,6 +21,8 @@ class Table(NamedTuple):
         clock: Name of the column of times, if there is one.
         times: Its numbers; seconds from the first row where it has dates.
         stamps: Its dates as text, where it has dates.
+        drivers: Names of the inputs.
+        inputs: What they were, one row a time.
     """
 
     names: tuple[str, ...]
@@ -27,16 +30,23 @@ class Table(NamedTuple):
     clock: str | None
     times: Float[np.ndarray, "T"] | None
     stamps: tuple[str, ...] | None
+    drivers: tuple[str, ...] = ()
+    inputs: Float[np.ndarray, "T Nu"] | None = None
 
 
 def read_table(
-    path: Path, *, columns: Sequence[str] | None = None, time: str | None = None
+    path: Path,
+    *,
+    columns: Sequence[str] | None = None,
+    inputs: Sequence[str] | None = None,
+    time: str | None = None,
 ) -> Table:
     """Read a file, checking all that can be checked before a fit.
 
     Args:
         path: A CSV file, or a Parquet file if its name ends in `.parquet`.
-        columns: The columns to take; all but the times if None.
+        columns: The columns to take; all but the inputs and the times if None.
+        inputs: The columns that drive the others from outside.
         time: The column of times; `t` or `time` if None and there is one.
 
     Raises:
@@ -44,14 +54,32 @@ def read_table(
     """
     check_data(path)
     read = parquet_columns if path.suffix == ".parquet" else csv_columns
-    clock, names, cells = read(path, columns, time)
+    driving = list(inputs or ())
+    wanted = None if columns is None else [*columns, *driving]
+    clock, names, cells = read(path, wanted, time)
     times, stamps = None, None
     if clock is not None:
         times, stamps = _times(clock, cells.pop(0))
     parts = [_numbers(name, part) for name, part in zip(names, cells, strict=True)]
     for name, values in zip(names, parts, strict=True):
         _check_column(path, name, values)
-    return Table(tuple(names), np.stack(parts, axis=1), clock, times, stamps)
+    table = dict(zip(names, parts, strict=True))
+    pushes = [table.pop(check_choice("--inputs", n, tuple(table))) for n in driving]
+    _check_inputs(driving, pushes)
+    if not table:
+        raise ValueError(
+            f"`data` must have a column that is no input, got {', '.join(driving)} "
+            "alone. Name fewer of them in --inputs."
+        )
+    return Table(
+        tuple(table),
+        np.stack(list(table.values()), axis=1),
+        clock,
+        times,
+        stamps,
+        tuple(driving),
+        np.stack(pushes, axis=1) if pushes else None,
+    )
 
 
 def check_data(path: Path) -> None:
@@ -107,6 +135,17 @@ def _seconds(name: str, stamps: tuple[str, ...]) -> Iterator[float]:
                 f"`data` must have times that are numbers or dates like 2024-05-31, "
                 f"got {stamp!r} in row {row + 1}, column {name!r}."
             ) from None
+
+
+def _check_inputs(names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
+    for name, values in zip(names, columns, strict=True):
+        gaps = np.flatnonzero(np.isnan(values))
+        if len(gaps):
+            raise ValueError(
+                f"`data` must have all values of an input, got none in row "
+                f"{gaps[0] + 1}, column {name!r}. Fill it in, or leave it out of "
+                "--inputs: a state may have gaps."
+            )
 
 
 def _check_column(path: Path, name: str, values: np.ndarray) -> None:

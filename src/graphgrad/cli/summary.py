@@ -1,6 +1,6 @@
 """A run in words: equations, graph, scores."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,15 +38,12 @@ def equation_lines(header: Mapping[str, Any], digits: int = 3) -> list[str]:
 
 def summary(header: Mapping[str, Any]) -> Iterator[str]:
     """Lines that say what a run found."""
-    from ..graph import adjacency_table
     from ..solution import Outcome
 
     yield "Equations"
     yield from (f"  {line}" for line in equation_lines(header))
     yield ""
-    yield "Who acts on whom: 1 where the state of the column acts on that of the row"
-    table = adjacency_table(np.array(header["adjacency"]), header["states"])
-    yield from (f"  {line}" for line in table.splitlines())
+    yield from graph_lines(np.array(header["adjacency"]), header["states"])
     yield ""
     n_terms = np.count_nonzero(_matrix(header))
     yield f"Scores: log-likelihood {_shown(header['log_likelihood'])}, {n_terms} terms"
@@ -58,6 +55,15 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
         yield f"Variance of the {name} noise: {shown}"
     outcome = header["outcome"]
     yield f"Outcome: {outcome}. {Outcome[outcome].advice}"
+
+
+def graph_lines(adjacency: np.ndarray, states: Sequence[str]) -> Iterator[str]:
+    """A graph as a table."""
+    from ..graph import adjacency_table
+
+    yield "Who acts on whom: 1 where the state of the column acts on that of the row"
+    table = adjacency_table(adjacency, states)
+    yield from (f"  {line}" for line in table.splitlines())
 
 
 def as_json(header: Mapping[str, Any], **more: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ BEAT = 0.1
 def reported(command: Callable[P, None]) -> Callable[P, None]:
     """The command, which says what is wrong in one line and exits with status 2.
 
-    After Ctrl-C it exits with status 130.
+    After Ctrl-C it exits with status 130, and says what the interrupt has to say.
     """
 
     @wraps(command)
@@ -27,7 +27,9 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **kwargs)
         except KeyboardInterrupt as stop:
-            typer.echo(f"\ngraphgrad: stopped{stop}.", err=True)
+            said, *more = stop.args or ("",)
+            for line in (f"\ngraphgrad: stopped{said}.", *more):
+                typer.echo(line, err=True)
             sys.stdout.flush()
             # At once: compiled code may still run in another thread.
             os._exit(130)

@@ -33,12 +33,14 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
         f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
         f"{dt:.6g} ({source}); {_share(missing)} missing."
     )
-    n_terms = comb(len(states) + options["degree"], options["degree"])
+    variables = len(states) + len(table.drivers)
+    n_terms = comb(variables + options["degree"], options["degree"])
     noises = [n for n in ("state", "observation") if options[f"{n}_noise"] == "learn"]
     learnt = f" {' and '.join(noises)} noise learnt." if noises else " noises given."
+    driven = f" driven by {_listed(list(table.drivers))};" if table.drivers else ""
     yield (
         f"Looking among {n_terms} terms up to degree {options['degree']} in each "
-        f"equation;{learnt}"
+        f"equation;{driven}{learnt}"
     )
     seconds = duration(T, len(states), n_terms)
     if options["solver"] == "adaptive" and seconds > SHORT:

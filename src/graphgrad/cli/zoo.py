@@ -1,6 +1,7 @@
 """Commands about known truths: `systems`, `simulate`, `demo`."""
 
 import csv
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,21 +80,51 @@ def simulate(
 
 @reported
 def demo(
-    seed: Annotated[int, typer.Option(help="Seed of the data and of the fit.")] = 0,
+    out: Annotated[
+        str | None,
+        typer.Option(help="Folder to write.", show_default="demo, demo-2, ..."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the fit.")] = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run in the folder.")
+    ] = False,
 ) -> None:
-    """Noisy data of a known system in; equations, graph and scores out.
+    """Noisy data with gaps in; equations beside the true ones, graph and report out.
 
     \b
     Examples:
       graphgrad demo
+      graphgrad demo --out lorenz/
     """  # noqa: D301
+    from ..demo import beside_truth, demo_data
+    from .job import fit_and_write
+    from .options import gather
+    from .summary import graph_lines
 
-    def work() -> None:
-        from ..demo import run_demo
+    folder = _free_name("demo") if out is None else Path(out)
+    typer.echo(
+        "The Lorenz system, through noise of size 1 and with gaps. What moves it?"
+    )
+    given = {"data": str(demo_data()), "out": str(folder), "seed": seed}
+    fitted = fit_and_write(gather(None, given), force=force, say=typer.echo)
+    typer.echo("\nEquations")
+    for line in beside_truth(fitted):
+        typer.echo(line)
+    typer.echo("")
+    for line in graph_lines(fitted.adjacency_, fitted.state_names_):
+        typer.echo(line)
+    typer.echo(f"\nOutcome: {fitted.outcome_}. {fitted.advice_}")
+    typer.echo(f"\nThe report: open {folder / 'report.html'} in a browser.")
+    typer.echo("Try next:")
+    typer.echo(f"  graphgrad forecast {folder} --steps 50")
+    typer.echo("  graphgrad simulate lotka_volterra --steps 200 --out data.csv")
+    typer.echo("  graphgrad fit data.csv --out run/        or a file of your own")
 
-        run_demo(seed, say=typer.echo)
 
-    interruptible(work)
+def _free_name(name: str) -> Path:
+    """The first of name, name-2, ... that nothing has."""
+    tries = (Path(name if i == 1 else f"{name}-{i}") for i in count(1))
+    return next(path for path in tries if not path.exists())
 
 
 def _setting(text: str) -> tuple[str, Any]:

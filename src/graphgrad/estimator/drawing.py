@@ -38,8 +38,7 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
                 "`solver` must be 'adaptive' for `plot_path`, got 'paper', which has "
                 "no path of prices. Fit with `solver='adaptive'`."
             )
-        weight = fit.task.settings["penalty"]
-        options.setdefault("chosen", fit.price * (1.0 if weight is None else weight))
+        options.setdefault("chosen", fit.term_price)
         path, prices = fit.solution.path, fit.solution.prices
         return plots.plot_path(path, prices, *self._found()[1:], ax=ax, **options)
 
@@ -58,7 +57,7 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
         estimate = fit.smoothed[number]
         spread = np.einsum("tii->ti", estimate.covariance)
         given = {
-            "times": _times(fit, number),
+            "times": series_times(fit, number),
             "deviations": np.sqrt(np.maximum(spread, 0)),
             "data": _seen(fit, number),
             "states": fit.layout.states,
@@ -80,7 +79,7 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
         number = _number(fit, series)
         found = self.residuals()
         values = found[number] if isinstance(found, list) else found
-        given = {"times": _times(fit, number), "states": fit.columns}
+        given = {"times": series_times(fit, number), "states": fit.columns}
         return plots.plot_residuals(values, ax=ax, **{**given, **options})
 
     @in_double
@@ -109,7 +108,7 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
                 f"diverged. {ahead.message}"
             )
         shown = max(2, min(3 * steps, len(fit.smoothed[0].mean)))
-        when = _times(fit, 0)
+        when = series_times(fit, 0)
         given = {
             "times": when[-1] + fit.dt * np.arange(1, steps + 1),
             "history": fit.smoothed[0].mean[-shown:],
@@ -144,9 +143,7 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
     def plot_convergence(self, ax: Any = None, **options: Any) -> "list[Axes]":
         """How the fit went: log-likelihood and number of terms.
 
-        The paper's solver always tells; the adaptive one only if it was given a
-        `callback` to tell, which costs it a compilation. A fit that was loaded from a
-        file has no record of the adaptive solver.
+        A fit by the adaptive solver that was loaded from a file has no record of it.
         """
         heights, counts, given = _course(self._checked())
         return plots.plot_convergence(heights, counts, ax=ax, **{**given, **options})
@@ -162,7 +159,8 @@ def _number(fit: Fit, series: Any) -> int:
     return number
 
 
-def _times(fit: Fit, number: int) -> np.ndarray:
+def series_times(fit: Fit, number: int) -> np.ndarray:
+    """When the rows of a series were observed; multiples of dt if nothing says so."""
     series = fit.panel.series[number]
     if series.times is not None:
         return series.times
@@ -194,8 +192,8 @@ def _course(fit: Fit) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     told = [p for p in fit.trace if isinstance(p, AdaptiveProgress)]
     if not told:
         raise ValueError(
-            "`callback` must be given for `plot_convergence`, got None. Fit with "
-            "`callback=lambda progress: None`; it costs a compilation. Until then "
+            "`plot_convergence` must be called on a fit that told how it went, got "
+            "one from a file, or with `selection='held-out'`. Fit anew; until then "
             "`solution_.start_criteria` says how the starts ended."
         )
     # Sweeps are counted anew in each stage.

@@ -8,7 +8,6 @@ import numpy as np
 from ..checks import check_choice
 from ..graph import adjacency
 from ..model import knowledge
-from .drawing import AbstractDrawn
 from .fitted import in_double
 from .fitting import fit_solver, make_engine
 from .frames import Panel, read_panel
@@ -16,10 +15,11 @@ from .layout import lay_out
 from .prepare import prepare
 from .progress import ProgressLine, kept
 from .record import Fit, Task, input_names, read_inputs, record
+from .reporting import AbstractReported
 from .saving import AbstractSaved
 
 
-class GraphGrad(AbstractDrawn, AbstractSaved):
+class GraphGrad(AbstractReported, AbstractSaved):
     """Which quantities act on which, and by what equations, from noisy time series.
 
     A hidden state moves by x_t = C phi(x_{t-1}) + noise and is seen through more
@@ -151,6 +151,10 @@ class GraphGrad(AbstractDrawn, AbstractSaved):
         panel = read_panel(y, times)
         task = self._task(panel, read_inputs(inputs, panel))
         key, trace = self._key(), []
+        # The paper's solver keeps its own record, and runs in one piece if it may.
+        callback = self.callback
+        if self.solver == "adaptive":
+            callback = kept(callback, trace)
         with ProgressLine(sys.stderr) as line:
             solution = fit_solver(
                 key,
@@ -163,7 +167,7 @@ class GraphGrad(AbstractDrawn, AbstractSaved):
                 form=self.form,
                 constraints=self.constraints,
                 states=task.layout.variables,
-                callback=line.beside(kept(self.callback, trace)),
+                callback=line.beside(callback),
             )
         self._store(record(task, solution, key=key, trace=tuple(trace)))
         return self

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 from ..solvers import AdaptiveProgress
@@ -19,9 +20,7 @@ BEAT = 0.5
 class ProgressLine:
     """How long a fit has taken, on a terminal that somebody watches.
 
-    Used as a context. What a fit is at is shown, too, if it reports: solvers report to
-    a callback only. They are not given one for the sake of the line, since they then
-    run in slices, which compile anew.
+    Used as a context. What a fit is at is shown, too, if it reports to a callback.
 
     Args:
         stream: Where to write, standard error if None; nothing is written if it is no
@@ -33,6 +32,7 @@ class ProgressLine:
         self._stream = sys.stderr if stream is None else stream
         self._patience = patience
         self._words = "the first fit of a shape compiles"
+        self._done, self._heard = 0, time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.active = bool(self._stream.isatty())
@@ -52,8 +52,18 @@ class ProgressLine:
         if callback is None or not self.active:
             return callback
 
+        began: dict[str, float] = {}
+
         def tell(progress: Any) -> None:
-            self._words = describe(progress)
+            stage, done, most = _position(progress)
+            now = time.monotonic()
+            # A stage begins when it is first heard of, or begins anew.
+            if stage not in began or done < self._done:
+                began.clear()
+                began[stage] = self._heard
+            left = (now - began[stage]) / max(done, 1) * (most - done)
+            self._done, self._heard = done, now
+            self._words = f"{describe(progress)}; at most {left:.0f} s to its end"
             callback(progress)
 
         return tell
@@ -76,14 +86,13 @@ class ProgressLine:
         self._stream.flush()
 
 
-def kept(callback: Callable | None, trace: list[Any]) -> Callable | None:
-    """The callback, which also keeps what it is told; None stays None."""
-    if callback is None:
-        return None
+def kept(callback: Callable | None, trace: list[Any]) -> Callable:
+    """The callback, if there is one, which also keeps what it is told."""
 
     def tell(progress: Any) -> None:
         trace.append(progress)
-        callback(progress)
+        if callback is not None:
+            callback(progress)
 
     return tell
 
@@ -95,11 +104,18 @@ def describe(progress: Any) -> str:
         >>> describe(AdaptiveProgress("refine", 10, 150, -12.34, 4))
         'refine, 10 of at most 150 sweeps, log-likelihood -12.3, 4 terms'
     """
+    stage, done, most = _position(progress)
+    where = f"{stage}, {done} of at most {most} sweeps"
+    if not isinstance(progress, AdaptiveProgress):
+        where = f"{stage} {done} of {most}"
+    height = ""
+    if isfinite(progress.log_likelihood):  # not before a first climb ends
+        height = f"log-likelihood {progress.log_likelihood:.1f}, "
+    return f"{where}, {height}{progress.n_nonzero} terms"
+
+
+def _position(progress: Any) -> tuple[str, int, int]:
+    """Stage of a solver, and how far it is in it of how far it may go."""
     if isinstance(progress, AdaptiveProgress):
-        where = f"{progress.stage}, {progress.sweeps} of at most {progress.most} sweeps"
-    else:
-        where = f"batch {progress.batch} of {progress.batches}"
-    return (
-        f"{where}, log-likelihood {progress.log_likelihood:.1f}, "
-        f"{progress.n_nonzero} terms"
-    )
+        return progress.stage, progress.sweeps, progress.most
+    return "batch", progress.batch, progress.batches

@@ -67,7 +67,7 @@ class Fit(NamedTuple):
         data: The fitted model with the rows.
         model: The fitted model of one step.
         smoothed: Smoothed states at the rows, series by series.
-        trace: What the solver told a callback; empty without one.
+        trace: What the adaptive solver told on its way; empty for a loaded fit.
     """
 
     task: Task
@@ -118,6 +118,12 @@ class Fit(NamedTuple):
         """What a term costs by the extended BIC."""
         seen = np.sum(~np.isnan(self.data.ys))
         return float(np.log(seen) + 2 * np.log(max(1, self.task.n_open)))
+
+    @property
+    def term_price(self) -> float:
+        """What a term cost in this fit."""
+        weight = self.task.settings["penalty"]
+        return self.price * (1.0 if weight is None else weight)
 
     @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:
@@ -215,7 +221,7 @@ def record(
         solution: What was found.
         inferred: What follows from it, if that is known already.
         key: Random key, if it is not.
-        trace: What the solver told a callback.
+        trace: What the adaptive solver told on its way.
     """
     data, learn = task.prepared.data, task.prepared.learn
     data = data._replace(model=found_model(data.model, solution, learn))

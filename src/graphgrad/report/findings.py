@@ -59,7 +59,7 @@ class Findings:
         forecast: `(Q, H, Nx)`. Quantiles of the states; NaN where there is none.
         outcome: How the fit ended.
         advice: What that means and what to do about it.
-        summary: Sentences to stand before those that the report writes itself.
+        summary: Sentences to stand after those that the report writes itself.
         scores: Numbers about the whole fit by name, such as the log-likelihood.
         settings: What the fit was asked to do.
         versions: Of the software.

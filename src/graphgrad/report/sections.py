@@ -75,7 +75,7 @@ def _summary(findings: Findings, found: list[Edge]) -> str:
             f"{safe(findings.outcome.replace('_', ' '))}</strong> "
             f"{safe(findings.advice)}</p>"
         )
-    return outcome + paragraphs + body + _scores(findings.scores)
+    return outcome + body + paragraphs + _scores(findings.scores)
 
 
 def _scores(scores: Mapping[str, Any]) -> str:

@@ -10,8 +10,8 @@ SURE = 0.9
 
 
 def summary(findings: Findings, found: list[Edge]) -> list[str]:
-    """Sentences for the top of the page, those of the findings first."""
-    return [*findings.summary, _size(findings, found), *_sureness(findings, found)]
+    """Sentences for the top of the page, those of the findings last."""
+    return [_size(findings, found), *_sureness(findings, found), *findings.summary]
 
 
 def drivers(findings: Findings, found: list[Edge]) -> list[str]:

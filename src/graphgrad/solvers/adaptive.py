@@ -90,6 +90,7 @@ class AdaptiveProgress(NamedTuple):
         most: Sweeps that this stage takes at most.
         log_likelihood: Of the best start.
         n_nonzero: Number of its terms.
+        coefficients: C of the best start as it is now, `(Nx, M)`.
     """
 
     stage: str
@@ -97,6 +98,7 @@ class AdaptiveProgress(NamedTuple):
     most: int
     log_likelihood: float
     n_nonzero: int
+    coefficients: Any = None
 
 
 def adaptive(
@@ -175,9 +177,8 @@ def adaptive(
             limits = np.int32(until), np.int32(most)
             starts = refine_starts(key, starts, plan, *limits, **how)
             if callback is not None:
-                callback(
-                    _progress("refine", starts.sweeps, settings.sweeps, starts.best)
-                )
+                so_far = starts.sweeps, settings.sweeps, starts.best
+                callback(_progress("refine", *so_far, plan))
                 if bool(np.all(starts.done)):
                     break
         return starts
@@ -193,7 +194,8 @@ def adaptive(
             if callback is not None:
                 done = int(np.max(starts.step))
                 if done > 0:  # none where all starts agree
-                    callback(_progress("anneal", starts.step, settings.anneal, starts))
+                    so_far = starts.step, settings.anneal, starts
+                    callback(_progress("anneal", *so_far, plan))
                 if done < until:
                     break
         ready = begin_climbs(starts.unknowns, starts.path, plan)
@@ -248,7 +250,9 @@ def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
         )
 
 
-def _progress(stage: str, sweeps: Any, most: int, starts: Any) -> AdaptiveProgress:
+def _progress(
+    stage: str, sweeps: Any, most: int, starts: Any, plan: Plan
+) -> AdaptiveProgress:
     best = int(np.argmax(np.asarray(starts.log_likelihood)))
     parameters = np.asarray(starts.unknowns.parameters)[best]
     return AdaptiveProgress(
@@ -257,4 +261,5 @@ def _progress(stage: str, sweeps: Any, most: int, starts: Any) -> AdaptiveProgre
         most=most,
         log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
         n_nonzero=int(np.count_nonzero(parameters)),
+        coefficients=np.asarray(plan.coefficients(parameters)),
     )

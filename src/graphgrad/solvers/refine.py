@@ -222,6 +222,10 @@ def _step(
     inverse = inverse_on(matrix, free)
     rise = inverse[:n, :n] @ gradient
     noise_move = jnp.clip(inverse[n:, n:] @ slope, -1, 1)
+    # The expected information may be less than the curvature: a variance that was
+    # passed by is come back to by half, or it would be passed by for ever.
+    back = noise_move * state.move[1] < 0
+    noise_move = jnp.where(back, noise_move / 2, noise_move)
     lowest = jnp.pad(unknowns.state_noise <= plan.floor, (0, m - len(plan.floor)))
     noise_move = jnp.where(lowest, jnp.maximum(noise_move, 0), noise_move)
     decrement = gradient @ rise + slope @ noise_move

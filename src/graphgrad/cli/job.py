@@ -1,0 +1,141 @@
+"""A fit from a file to a folder: read, fitted, written whole or not at all."""
+
+import sys
+import time as clock
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .constraints import read_constraints
+from .folder import check_out, new_folder, put, write_bands
+from .options import write_config
+from .reading import Table, check_data, read_table
+from .summary import equation_lines
+from .telling import interruptible
+from .understanding import step, understood
+
+LEVEL = 0.9
+"""Probability of the bands in `states.csv`."""
+
+
+def fit_and_write(
+    options: dict[str, Any], *, force: bool, say: Callable[[str], Any]
+) -> Any:
+    """The estimator after its fit, when its folder is written.
+
+    Args:
+        options: As `gather` gave them; the length of a step is filled in.
+        force: Whether to replace a run in the folder.
+        say: Called with each line for the reader.
+
+    Raises:
+        KeyboardInterrupt: With lines that say what was found so far.
+    """
+    begin, heard = clock.monotonic(), []
+    out = Path(options["out"])
+    check_data(Path(options["data"]))
+    check_out(out, force=force)
+    try:
+        table = read_table(
+            Path(options["data"]),
+            columns=options["columns"],
+            inputs=options["inputs"],
+            time=options["time"],
+        )
+        for line in understood(table, options):
+            say(line)
+        sys.stdout.flush()
+        options["dt"], _ = step(table, options["dt"])
+        estimator = interruptible(lambda: _fitted(table, options, heard))
+        with new_folder(out) as folder:
+            interruptible(lambda: _fill(folder, estimator, table, options))
+            put(folder, out)
+    except KeyboardInterrupt:
+        passed = clock.monotonic() - begin
+        said = f" after {passed:.0f} s; nothing was written to {out}"
+        raise KeyboardInterrupt(said, *_so_far(heard, options)) from None
+    return estimator
+
+
+def _fitted(table: Table, options: Mapping[str, Any], heard: list[Any]) -> Any:
+    """The estimator after its fit; it shows how it goes on a terminal."""
+    import polars as pl
+
+    from ..estimator import GraphGrad
+
+    def listen(progress: Any) -> None:
+        heard[:] = [(progress, table)]
+
+    estimator = GraphGrad(
+        degree=options["degree"],
+        dt=options["dt"],
+        states=options["states"],
+        state_noise=options["state_noise"],
+        observation_noise=options["observation_noise"],
+        solver=options["solver"],
+        engine=options["engine"],
+        penalty=options["penalty"],
+        selection=options["selection"],
+        n_particles=options["particles"],
+        form=options["form"],
+        constraints=read_constraints(options["constraints"] or ()),
+        callback=listen,
+        random_state=options["seed"],
+    )
+    frame = pl.DataFrame(table.values, schema=list(table.names), orient="row")
+    inputs = table.inputs
+    if inputs is not None:
+        inputs = pl.DataFrame(inputs, schema=list(table.drivers), orient="row")
+    estimator.fit(frame, times=table.times, inputs=inputs)
+    if options["refits"]:
+        estimator.stability(options["refits"])
+    return estimator
+
+
+def _fill(
+    folder: Path, estimator: Any, table: Table, options: Mapping[str, Any]
+) -> None:
+    """The files of a run."""
+    from ..graph import save_graphml
+
+    times: Any = table.stamps
+    if times is None:
+        times = table.times
+        if times is None:
+            times = options["dt"] * np.arange(len(table.values))
+        times = times.tolist()
+    estimator.save(folder)
+    save_graphml(estimator.graph(), folder / "graph.graphml")
+    write_config(folder / "config.toml", options, Path(options["out"]))
+    states = estimator.smooth()
+    when = (table.clock or "t", times)
+    with (folder / "states.csv").open("w", newline="", encoding="utf-8") as file:
+        names = estimator.state_names_
+        write_bands(file, when, names, states.mean, states.band(LEVEL))
+    name = Path(options["data"]).name
+    estimator.report(folder / "report.html", title=f"What acts on what in {name}")
+
+
+def _so_far(heard: list[Any], options: Mapping[str, Any]) -> list[str]:
+    """Equations of a fit that was stopped, if it had any."""
+    if not heard or getattr(heard[0][0], "coefficients", None) is None:
+        return []
+    from ..library import Polynomial
+
+    progress, table = heard[0]
+    states = options["states"] or list(table.names)
+    variables = [*states, *table.drivers]
+    header = {
+        "states": states,
+        "terms": list(Polynomial(len(variables), options["degree"]).names(variables)),
+        "form": options["form"],
+        "coefficients": progress.coefficients,
+        "dt": options["dt"],
+    }
+    return [
+        f"As far as it was (log-likelihood {progress.log_likelihood:.1f}), and not to "
+        "be trusted yet:",
+        *(f"  {line}" for line in equation_lines(header)),
+    ]
