@@ -1,4 +1,4 @@
-"""Make the picture of docs/report.md: `PYTHONPATH=tests python docs/report.py`.
+"""Make the picture of docs/report.md: `python docs/report.py`.
 
 It needs Chromium and Pillow, which matplotlib brings.
 """
@@ -7,9 +7,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import polars as pl
+
 import graphgrad as gg
-from graphgrad.report import write_report
-from report_samples import sample
+from graphgrad.demo import demo_data
 
 PICTURE = Path(__file__).parent / "report.png"
 
@@ -33,5 +34,6 @@ def photograph(report: Path, picture: Path) -> None:
 
 if __name__ == "__main__":
     file = Path(tempfile.mkdtemp()) / "report.html"
-    write_report(file, sample(gg.systems.lorenz63(dt=0.02), title="Lorenz 63"))
+    fitted = gg.GraphGrad().fit(pl.read_csv(demo_data()))
+    fitted.report(file, title="What acts on what in lorenz.csv")
     photograph(file, PICTURE)

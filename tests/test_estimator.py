@@ -1,6 +1,7 @@
 """The estimator: scikit-learn's conventions, and what a fit gives."""
 
 import io
+import re
 import pickle
 import time
 from typing import Any
@@ -244,6 +245,26 @@ def test_a_line_on_a_terminal_that_is_watched(monkeypatch):
         assert not shown or stream.getvalue().endswith("\r" + 39 * " " + "\r")
     assert told == [progress] * 3
     assert line.beside(told.append) == told.append
+
+
+def test_the_line_says_how_long_a_stage_takes_at_most(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
+    stream = Terminal(True)
+    with ProgressLine(stream, 0) as line:
+        callback = line.beside(lambda _: None)
+        assert callback is not None
+        callback(AdaptiveProgress("refine", 10, 150, -np.inf, 4))
+        time.sleep(0.2)
+        callback(AdaptiveProgress("refine", 20, 150, -12.3, 4))
+        time.sleep(0.7)
+    shown = stream.getvalue()
+    # Ten sweeps took 0.2 s or more, and the other 130 take thirteen times that.
+    left = re.search(
+        r"log-likelihood -12.3, 4 terms; at most (\d+) s to the end", shown
+    )
+    assert left is not None
+    assert int(left[1]) >= 1
+    assert "inf" not in shown
 
 
 def test_importing_the_package_leaves_scikit_learn_alone():

@@ -32,7 +32,8 @@ class ProgressLine:
         self._stream = sys.stderr if stream is None else stream
         self._patience = patience
         self._words = "the first fit of a shape compiles"
-        self._done, self._heard = 0, time.monotonic()
+        self._heard = ("", 0), time.monotonic()
+        self._ends = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.active = bool(self._stream.isatty())
@@ -52,18 +53,14 @@ class ProgressLine:
         if callback is None or not self.active:
             return callback
 
-        began: dict[str, float] = {}
-
         def tell(progress: Any) -> None:
-            stage, done, most = _position(progress)
-            now = time.monotonic()
-            # A stage begins when it is first heard of, or begins anew.
-            if stage not in began or done < self._done:
-                began.clear()
-                began[stage] = self._heard
-            left = (now - began[stage]) / max(done, 1) * (most - done)
-            self._done, self._heard = done, now
-            self._words = f"{describe(progress)}; at most {left:.0f} s to its end"
+            now, (stage, done, most) = time.monotonic(), _position(progress)
+            before, then = self._heard
+            # The first report of a stage is late by what it compiled.
+            more = done - before[1] if stage == before[0] else 0
+            self._ends = now + (now - then) / more * (most - done) if more > 0 else now
+            self._heard = (stage, done), now
+            self._words = describe(progress)
             callback(progress)
 
         return tell
@@ -74,7 +71,9 @@ class ProgressLine:
             return
         while True:
             seconds = time.monotonic() - begin
-            self._write(f"graphgrad: {seconds:.0f} s, {self._words}")
+            left = self._ends - time.monotonic()
+            rest = f"; at most {left:.0f} s to the end of this stage" * (left > 0.5)
+            self._write(f"graphgrad: {seconds:.0f} s, {self._words}{rest}")
             if self._over.wait(BEAT):
                 break
         self._write("")

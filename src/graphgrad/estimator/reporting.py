@@ -145,7 +145,8 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     known = fit.standard_errors > 0
     errors = np.where(known, fit.standard_errors, 1.0)
     odds = ((away / errors) ** 2 - fit.term_price) / 2
-    sure = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+    # An estimate of what is all but certain says no more than that.
+    sure = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
     return np.where(away != 0, np.where(known, sure, 1.0), 0.0)
 
 

@@ -6,7 +6,7 @@ from .edges import Edge
 from .findings import Findings
 from .text import listed, number, percent
 
-SURE = 0.9
+SURE, NEARLY = 0.9, 0.995
 
 
 def summary(findings: Findings, found: list[Edge]) -> list[str]:
@@ -61,11 +61,14 @@ def _sureness(findings: Findings, found: list[Edge]) -> list[str]:
         sure = sum((edge.confidence or 0) >= SURE for edge in known)
         least = min(known, key=lambda edge: edge.confidence or 0)
         ends = findings.variables[least.source], findings.states[least.target]
-        lines.append(
+        line = (
             f"{sure} of {_count(len(known), 'arrow')} of the graph, those of a state "
-            f"on itself included, are at least {percent(SURE)} sure. The least sure is "
-            f"{ends[0]} on {ends[1]}, {percent(least.confidence or 0)}."
+            f"on itself included, are at least {percent(SURE)} sure."
         )
+        if (least.confidence or 0) < NEARLY:
+            how = percent(least.confidence or 0)
+            line += f" The least sure is {ends[0]} on {ends[1]}, {how}."
+        lines.append(line)
     elif found:
         lines.append("How sure the links are was not worked out.")
     errors = findings.standard_errors
