@@ -1,8 +1,8 @@
 """The estimator: scikit-learn's conventions, and what a fit gives."""
 
 import io
-import re
 import pickle
+import re
 import time
 from typing import Any
 

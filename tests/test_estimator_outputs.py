@@ -12,8 +12,9 @@ import sympy
 
 import graphgrad as gg
 from graphgrad.confidence import Posterior, Stability
-from graphgrad.estimator import checking, fitting
+from graphgrad.estimator import checking, fitting, reporting
 from graphgrad.estimator.residuals import verdicts
+from graphgrad.report import write_report
 from graphgrad.solvers import AdaptiveProgress
 from stubs import least_squares
 
@@ -384,3 +385,65 @@ def test_posterior_draws_know_constraints_by_name(y):
     ).fit(y)
     with pytest.raises(ValueError, match="`constraints` must be of `known`"):
         model.posterior()
+
+
+def report_of(model, tmp_path, monkeypatch, **options):
+    """What a report is made from, once it is written."""
+    made = []
+
+    def write(path, findings):
+        made.append(findings)
+        write_report(path, findings)
+
+    monkeypatch.setattr(reporting, "write_report", write)
+    model.report(tmp_path / "report.html", **options)
+    assert (
+        (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype")
+    )
+    return made[0]
+
+
+def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
+    found = report_of(fitted, tmp_path, monkeypatch, forecast=5)
+    assert (found.coefficients == fitted.coef_).all()
+    assert (found.standard_errors == fitted.standard_errors_).all()
+    assert found.states == tuple(NAMES)
+    assert np.array_equal(found.times, LOTKA.dt * np.arange(T))
+    assert found.forecast_times == pytest.approx(LOTKA.dt * (T + np.arange(5)))
+    assert found.forecast.shape == (5, 5, 2)
+    assert (np.diff(found.forecast, axis=0) >= 0).all()
+    assert (found.edge_strength[0, 1] > 0) == fitted.adjacency_[0, 1]
+    # A term of z standard errors at a price: odds exp((z^2 - price) / 2).
+    z = fitted.coef_ / 0.01
+    price = fitted._checked().price
+    sure = 1 / (1 + np.exp(np.clip((price - z**2) / 2, -12, 12)))
+    np.testing.assert_allclose(found.term_confidence, np.where(z != 0, sure, 0))
+    fitted.term_confidence_ = np.full_like(fitted.coef_, 0.5)
+    try:
+        again = report_of(fitted, tmp_path, monkeypatch, forecast=0)
+    finally:
+        del fitted.term_confidence_
+    assert (again.term_confidence == 0.5).all()
+    assert again.forecast is None
+    with pytest.raises(ValueError, match="`forecast` must be a whole number"):
+        fitted.report(tmp_path / "report.html", forecast=-1)
+
+
+def test_a_report_in_rates(y, tmp_path, monkeypatch):
+    model = gg.GraphGrad(dt=LOTKA.dt, states=NAMES, form="rate").fit(y)
+    found = report_of(model, tmp_path, monkeypatch, forecast=0)
+    still = np.eye(2, 6, k=1)
+    np.testing.assert_allclose(found.coefficients, (model.coef_ - still) / LOTKA.dt)
+    np.testing.assert_allclose(found.path[0], found.coefficients, atol=1e-9)
+    np.testing.assert_allclose(found.standard_errors, model.standard_errors_ / LOTKA.dt)
+
+
+def test_reports_with_inputs_and_of_several_series(y, driven, tmp_path, monkeypatch):
+    found = report_of(driven, tmp_path, monkeypatch)
+    assert (found.inputs, found.forecast) == (("u1",), None)
+    assert found.edge_strength.shape == (2, 3)
+    two = gg.GraphGrad(degree=1, states=["a", "b", "c"]).fit([y, y[:30]])
+    found = report_of(two, tmp_path, monkeypatch)
+    assert (found.breaks, found.forecast) == ((T,), None)
+    assert found.data.shape == (T + 30, 2)
+    assert found.means.shape == (T + 30, 3)
