@@ -1,6 +1,6 @@
 """Tasks on several processes or machines, by Dask."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 

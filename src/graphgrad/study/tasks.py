@@ -138,7 +138,9 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
     from .draws import draw
 
     if methods is None:
-        from .methods import METHODS as methods
+        from .methods import METHODS
+
+        methods = METHODS
     check_choice("method", task.method, methods)
     with jax.enable_x64(task.cell.settings.get("precision") != "single"):
         draws = draw(task.cell, task.seeds)
@@ -161,7 +163,9 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
             {name: float(values[i]) for name, values in results.items()},
             float(seconds[i]),
             used,
-            np.asarray(coefficients[i]) if task.keep and coefficients is not None else None,
+            np.asarray(coefficients[i])
+            if task.keep and coefficients is not None
+            else None,
         )
         for i, seed in enumerate(task.seeds)
     ]
