@@ -34,7 +34,7 @@ def damped_oscillator() -> System:
 
 
 def lorenz63_unscaled(*, dt: float = 0.025) -> System:
-    """Lorenz 63 as Sec. III-C prints it: state noise of variance 1 whatever the step."""
+    """Lorenz 63 as Sec. III-C prints it: a state noise of variance 1 at any step."""
     system = lorenz63(dt=dt)
     return eqx.tree_at(lambda s: s.state_noise, system, np.ones(system.n_states))
 

@@ -31,6 +31,7 @@ def scored(
     Errors are in plain units. `f1`, `precision` and `recall` are about the nonzero
     entries, those that end in `_zero` about the zeros. `rejected` is the number of
     draws that ran away before this one, so that its mean m gives the share m / (1 + m).
+    The estimates themselves come along as `coefficients`.
 
     Args:
         cell: The cell.
@@ -55,4 +56,5 @@ def scored(
         "precision_zero": zero.precision,
         "rejected": draws.rejected,
     }
-    return {name: np.asarray(value, float) for name, value in scores.items()}
+    results = {name: np.asarray(value, float) for name, value in scores.items()}
+    return {**results, "coefficients": found}

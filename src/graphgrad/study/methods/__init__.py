@@ -1,8 +1,16 @@
 """What is compared: a name, and a function that fits and scores a chunk."""
 
 from ..plan import Method
-from .lasso import lasso
+from . import adaptive, lasso, sindy, yardstick
 
 METHODS: dict[str, Method] = {
-    "lasso": lasso,
+    "adaptive": adaptive.gaussian,
+    "adaptive-learnt": adaptive.learnt,
+    "adaptive-particle": adaptive.particle,
+    "support-known": yardstick.support_known,
+    "states-known": adaptive.states_known,
+    "lasso": lasso.lasso,
+    "sindy-stlsq": sindy.stlsq,
+    "sindy-ensemble": sindy.ensemble,
+    "sindy-weak": sindy.weak,
 }
