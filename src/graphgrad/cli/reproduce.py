@@ -81,6 +81,10 @@ def reproduce(
         for study in studies:
             typer.echo(f"{study.name:{width}}  {study.title}")
         return
+    chosen = (
+        _chosen("--methods", methods, [m for study in studies for m in study.methods]),
+        _chosen("--cells", cells, [c.label for study in studies for c in study.cells]),
+    )
 
     def work() -> list[str]:
         from ..study.store import Store
@@ -89,7 +93,6 @@ def reproduce(
             if name == "page":
                 _write_page(studies, results, realisations, out)
                 return []
-            chosen = (_parts(methods), _parts(cells))
             with _executor(workers, cluster) as execute:
                 faults = []
                 for study in studies:
@@ -117,8 +120,13 @@ def _studies(name: str) -> "list[Study]":
     return [STUDIES[check_choice("NAME", name, (*STUDIES, "all", "list", "page"))]]
 
 
-def _parts(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",")]
+def _chosen(flag: str, text: str | None, names: list[str]) -> list[str] | None:
+    from ..checks import check_choice
+
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    return [check_choice(flag, part, dict.fromkeys(names)) for part in parts]
 
 
 def _executor(

@@ -20,7 +20,7 @@ def local_cluster(workers: int) -> Iterator[Executor]:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             memory_limit=0,  # pausing a worker helps nobody here
             silence_logs="CRITICAL",
         ) as cluster,
@@ -68,12 +68,12 @@ def _executor(client: Any) -> Executor:
             for place, (key, task) in enumerate(waiting.items())
         ]
         # A worker that is lost takes its chunk with it, and another one begins that
-        # chunk anew: Dask sees to it.
-        for future in (ended := as_completed(futures)):
-            task = waiting.pop(future.key)
-            yield task, _outcome(future)
-            futures.remove(future)  # its rows are let go where they were made
-        del ended
+        # chunk anew: Dask sees to it. What has arrived is let go before anything else,
+        # or it would be made anew, too.
+        for future in as_completed(futures):
+            task, outcome = waiting[future.key], _outcome(future)
+            future.release()
+            yield task, outcome
 
     return execute
 

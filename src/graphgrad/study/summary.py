@@ -137,6 +137,9 @@ def _block(name: str, study: Study, found: Found) -> Block:
         fits = [found.get((cell.label, method)) for cell in study.cells]
         base = _base(study, fits) if name == "relative_seconds" else 1.0
         values = tuple(None if f is None else summarise(name, f, base) for f in fits)
+        if name == "seconds" and not study.alone:
+            # The fits of a chunk have one time, so that their spread says nothing.
+            values = tuple(v and v._replace(half=np.nan) for v in values)
         if any(value is not None for value in values):
             lines.append(Line(method, values))
     return Block(name, metric(name), tuple(lines))

@@ -80,6 +80,8 @@ def notes(study: Study, found: Found) -> list[str]:
         f"Mean ± half its 95 % interval over n realisations. Chunks of {study.chunk}.",
         *study.remarks,
     ]
+    if not study.alone:
+        said.append("Seconds are those of a chunk over its fits, with compilation.")
     absent = [
         name for name in study.methods if not any(name == method for _, method in found)
     ]

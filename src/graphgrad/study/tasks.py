@@ -93,11 +93,6 @@ def tasks_of(
         methods: Names of those that are run; all if None.
         cells: Labels of those that are run; all if None.
     """
-    labels = [cell.label for cell in study.cells]
-    for name in methods or ():
-        check_choice("--methods", name, study.methods)
-    for label in cells or ():
-        check_choice("--cells", label, labels)
     return [
         Task(study.name, cell, method, number, study.chunk, study.keep_coefficients)
         for cell in study.cells

@@ -1,0 +1,54 @@
+"""A small study whose methods take no time, for processes that tests start."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from graphgrad.study.plan import Cell, Draws, Results, Study
+
+
+def sizes(cell: Cell, draws: Draws) -> Results:
+    """Numbers that depend on the data alone, to the last digit."""
+    ys = np.asarray(draws.observations)
+    return {
+        "rmse": np.sqrt((ys**2).mean(axis=(1, 2))) * 1e-3,
+        "f1": 1 / (1 + np.abs(ys[:, -1, 0])),
+        "coefficients": ys[:, -2:],
+    }
+
+
+def lingering(cell: Cell, draws: Draws) -> Results:
+    """The same, after a note of who is at it, and a while."""
+    note = Path(cell.settings["folder"]) / f"{draws.seeds[0]} {os.getpid()}"
+    note.touch()
+    time.sleep(cell.settings["seconds"])
+    return sizes(cell, draws)
+
+
+def failing(cell: Cell, draws: Draws) -> Results:
+    """Nothing in the second chunk."""
+    if draws.seeds[0]:
+        raise RuntimeError("no luck\ntoday")
+    return sizes(cell, draws)
+
+
+METHODS = {"sizes": sizes, "lingering": lingering, "failing": failing}
+
+
+def study(*methods: str, **settings: object) -> Study:
+    """Two cells of a linear system, in chunks of three."""
+    return Study(
+        "small",
+        "A small study",
+        tuple(
+            Cell(f"T={T}", T, "damped_oscillator", steps=T, settings=settings)
+            for T in (5, 9)
+        ),
+        methods,
+        metrics=("rmse", "f1"),
+        paper={"theirs": {"rmse": (0.002, float("nan"))}},
+        chunk=3,
+        remarks=("It means nothing.",),
+    )
