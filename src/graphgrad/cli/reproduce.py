@@ -1,6 +1,5 @@
 """`graphgrad reproduce`: the paper's tables and figures, run again."""
 
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ from .telling import interruptible, reported
 
 if TYPE_CHECKING:
     from ..study.plan import Found, Study
-    from ..study.running import Executor, Progress
+    from ..study.running import Executor
     from ..study.store import Store
 
 
@@ -87,6 +86,8 @@ def reproduce(
     )
 
     def work() -> list[str]:
+        import jax
+
         from ..study.store import Store
 
         with Store(store, create=name != "page") as results:
@@ -97,6 +98,7 @@ def reproduce(
                 faults = []
                 for study in studies:
                     faults += _run(study, realisations, chosen, results, execute)
+                    jax.clear_caches()  # programs of one study are of no use to others
                     _write(study, results.found(study, realisations), out, times)
                 return faults
 
@@ -151,51 +153,24 @@ def _run(
     """Say what will be run, and run it."""
     from ..study.running import here, run
     from ..study.tasks import tasks_of
+    from .progress import line, tell, warn_if_busy
 
     tasks = tasks_of(study, realisations, methods=chosen[0], cells=chosen[1])
     missing = len(store.missing(tasks))
     typer.echo(
-        f"{study.name}: {len(tasks) * study.chunk} fits in {len(tasks)} chunks of "
-        f"{study.chunk}; {len(tasks) - missing} chunks are stored.",
+        f"{study.name}: {len(tasks) * study.chunk} fits in chunks of {study.chunk}; "
+        f"{len(tasks) - missing} of {len(tasks)} chunks are stored.",
         err=True,
     )
     if study.alone and execute is not here:
         typer.echo(f"{study.name}: timed, so one fit at a time, here.", err=True)
         execute = here
+    if study.alone and missing:
+        warn_if_busy(study.name)
     try:
-        return run(tasks, store, execute=execute, tell=_tell)
+        return run(tasks, store, execute=execute, tell=tell)
     finally:
-        _line("")
-
-
-def _tell(progress: "Progress") -> None:
-    task = progress.task
-    if task is None:
-        _line(f"0 of {progress.total} chunks")
-        return
-    if progress.fault:
-        _line("")
-        typer.echo(f"graphgrad: failed: {task}", err=True)
-    left = _duration(progress.left or 0)
-    place = f"last {task.cell.label}, {task.method}"
-    _line(f"{progress.done} of {progress.total} chunks, about {left} left; {place}")
-
-
-def _line(text: str) -> None:
-    """Write over the last line of a terminal that somebody watches."""
-    import shutil
-
-    if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write("\r" + text[:width].ljust(width) + "\r")
-        sys.stderr.flush()
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+        line("")
 
 
 def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from .running import Executor
 from .tasks import Methods, Outcome, Task, attempt, versions
 
-PATIENCE = 30
+PATIENCE = 20
 """Seconds to wait for a scheduler, and then for a first worker."""
 
 
@@ -74,6 +74,8 @@ def _executor(client: Any) -> Executor:
             task, outcome = waiting[future.key], _outcome(future)
             future.release()
             yield task, outcome
+        # Compiled programs of this study would only hold memory.
+        client.run(_forget, on_error="ignore")
 
     return execute
 
@@ -83,6 +85,12 @@ def _outcome(future: Any) -> Outcome:
         return future.result()
     except Exception as error:
         return Outcome([], f"{type(error).__name__}: {' '.join(str(error).split())}", 0)
+
+
+def _forget() -> None:
+    import jax
+
+    jax.clear_caches()
 
 
 def _key(task: Task) -> str:

@@ -108,9 +108,14 @@ def _draw(
 ) -> None:
     pairs = [(np.nan, np.nan) if v is None else (v.value, v.half) for v in line.values]
     mean, half = np.array(pairs).T / block.metric.unit
-    hollow = {"markerfacecolor": "white"} if line.printed else {}
+    face = "white" if line.printed else colour
     panel.plot(
-        xs, mean, style, color=colour, marker=marker, ms=5, label=line.name, **hollow
+        *(xs, mean, style),
+        color=colour,
+        marker=marker,
+        markerfacecolor=face,
+        ms=5,
+        label=line.name,
     )
     half = np.nan_to_num(half)
     if len(xs) == 1:

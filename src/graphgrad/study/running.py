@@ -33,13 +33,7 @@ def here(
     tasks: Sequence[Task], methods: Methods = None
 ) -> Iterator[tuple[Task, Outcome]]:
     """One task after another, in this process."""
-    import jax
-
-    last = None
     for task in tasks:
-        if last is not None and last != task.study:
-            jax.clear_caches()  # compiled programs of another study only hold memory
-        last = task.study
         yield task, attempt(task, methods)
 
 
