@@ -2,8 +2,10 @@
 
 from ..plan import Method
 from . import adaptive, lasso, sindy, yardstick
+from .paper import SOLVERS, graphgrad
 
 METHODS: dict[str, Method] = {
+    **{name: graphgrad(name) for name in SOLVERS},
     "adaptive": adaptive.gaussian,
     "adaptive-learnt": adaptive.learnt,
     "adaptive-particle": adaptive.particle,

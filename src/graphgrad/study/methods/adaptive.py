@@ -23,15 +23,22 @@ ENGINES: dict[str, str | AbstractEngine] = {
 
 
 @cache
-def _fit(engine: str, learn: tuple[str, ...]) -> Any:
-    """One compiled function for all chunks."""
+def _fit(engine: str, learn: tuple[str, ...], together: bool) -> Any:
+    """One function for all chunks, so that what it compiles stays compiled."""
 
     def fit(model, key, ys):
         found = adaptive(key, ys, model, engine=ENGINES[engine], learn=learn)
         noise = jnp.mean(found.state_noise / model.transition.noise.variances)
         return found.coefficients, found.code, noise
 
-    return compiled(jax.vmap(fit, in_axes=(None, 0, 0)))
+    if together:
+        return compiled(jax.vmap(fit, in_axes=(None, 0, 0)))
+
+    def one_by_one(model, keys, ys):
+        fits = [fit(model, key, y) for key, y in zip(keys, ys, strict=True)]
+        return [jnp.stack(part) for part in zip(*fits, strict=True)]
+
+    return one_by_one
 
 
 def fitted(
@@ -44,9 +51,14 @@ def fitted(
     engine: str = "auto",
     learn: tuple[str, ...] = (),
 ) -> Results:
-    """Fit a chunk and score it; `converged` and `undecided` say how fits ended."""
+    """Fit a chunk and score it; `converged` and `undecided` say how fits ended.
+
+    An accelerator fits the chunk at once. A CPU goes one by one: no fit waits for the
+    slowest, and less is compiled.
+    """
     keys = keys_of(name, draws.seeds)
-    out = _fit(engine, learn)(model, keys, jnp.asarray(ys, float))
+    fit = _fit(engine, learn, jax.default_backend() != "cpu")
+    out = fit(model, keys, jnp.asarray(ys, float))
     found, codes, noise = (np.asarray(part) for part in out)
     return {
         **scored(cell, draws, found),

@@ -100,16 +100,16 @@ def stlsq_map(
 
 def ensemble_map(
     ys: np.ndarray, degree: int, terms: np.ndarray, targets: np.ndarray
-) -> tuple[Setting | None, np.ndarray]:
-    """Median of fits on resampled rows, with the setting of the single fit."""
+) -> tuple[Any, np.ndarray]:
+    """Median of fits on resampled rows; every third setting is tried."""
     ps = sindy()
-    setting, found = stlsq_map(ys, degree, terms, targets)
-    if setting is None:
-        return None, found
-    optimiser = ps.EnsembleOptimizer(
-        ps.STLSQ(**setting._asdict()), bagging=True, n_models=MODELS
-    )
-    return setting, _map(ys, degree, optimiser)
+
+    def fit(setting: Setting) -> np.ndarray:
+        single = ps.STLSQ(**setting._asdict())
+        many = ps.EnsembleOptimizer(single, bagging=True, n_models=MODELS)
+        return _map(ys, degree, many)
+
+    return _chosen(terms, targets, ((s, fit(s)) for s in GRID[::3]))
 
 
 def weak_map(
@@ -119,6 +119,7 @@ def weak_map(
     ps = sindy()
     times = np.arange(len(ys), dtype=float)
     identity = np.eye(ys.shape[1], terms.shape[1], k=1)
+    path = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
 
     def fits():
         for half in HALF_WIDTHS:
@@ -131,11 +132,12 @@ def weak_map(
                 K=WINDOWS,
                 H_xt=float(half),
             )
+            # As `SINDy.fit` does, but the integrals once for all settings.
+            integrals = library.fit([path]).transform([path])[0]
+            rates = library.convert_u_dot_integral(path)
             for setting in GRID:
-                optimiser = ps.STLSQ(**setting._asdict())
-                model = ps.SINDy(optimizer=optimiser, feature_library=library)
-                model.fit(ys, t=times)
-                yield (half, setting), identity + np.asarray(model.coefficients())
+                optimiser = ps.STLSQ(**setting._asdict()).fit(integrals, rates)
+                yield (half, setting), identity + np.asarray(optimiser.coef_)
 
     return _chosen(terms, targets, fits())
 
