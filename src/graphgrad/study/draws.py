@@ -1,10 +1,9 @@
 """The data of a study: realisation number i is the same wherever it is drawn."""
 
-from collections.abc import Callable
-
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from ..library import Polynomial
 from ..model import StateSpaceModel, state_space_model
@@ -33,23 +32,25 @@ def damped_oscillator() -> System:
     )
 
 
-def lorenz63_unscaled(*, dt: float = 0.025) -> System:
-    """Lorenz 63 as Sec. III-C prints it: a state noise of variance 1 at any step."""
+def lorenz63_unscaled(key: PRNGKeyArray, *, dt: float = 0.025) -> System:
+    """Lorenz 63 as Sec. III-C prints it, from a start of its own, drawn from N(0, I).
+
+    The state noise has variance 1 whatever the step.
+    """
     system = lorenz63(dt=dt)
-    return eqx.tree_at(lambda s: s.state_noise, system, np.ones(system.n_states))
-
-
-OWN: dict[str, Callable[..., System]] = {
-    "damped_oscillator": damped_oscillator,
-    "lorenz63_unscaled": lorenz63_unscaled,
-}
+    start = np.asarray(jax.random.normal(key, (system.n_states,)), float)
+    return eqx.tree_at(
+        lambda s: (s.state_noise, s.x0), system, (np.ones(system.n_states), start)
+    )
 
 
 def system_of(cell: Cell, seed: int) -> System:
-    """The system of one realisation; it depends on the seed if its parameters do."""
-    if cell.system in OWN:
-        return OWN[cell.system](**cell.options)
+    """The system of one realisation; where its parameters are drawn, by the seed."""
     key = jax.random.fold_in(jax.random.key(PARAMETERS), seed)
+    if cell.system == "damped_oscillator":
+        return damped_oscillator(**cell.options)
+    if cell.system == "lorenz63_unscaled":
+        return lorenz63_unscaled(key, **cell.options)
     return get(cell.system, key=key, **cell.options)
 
 
@@ -80,15 +81,17 @@ def draw(cell: Cell, seeds: np.ndarray) -> Draws:
 def model_of(cell: Cell, draws: Draws) -> StateSpaceModel:
     """What a method is told: terms and noises, and the truth in its coefficients.
 
-    Solvers ignore the coefficients. A system that is no polynomial has none: zeros.
+    Solvers ignore the coefficients. Where the terms cannot represent the truth, they
+    are zero.
     """
     system = draws.system
-    if system.degree is not None and not system.spin_up:
-        return system.model(max(cell.degree, system.degree))
+    initial = draws.states[0, 0] if system.spin_up else system.x0
+    if system.degree is not None and cell.degree >= system.degree:
+        return system.model(cell.degree, initial=initial)
     return state_space_model(
         Polynomial(system.n_states, cell.degree),
         state_noise=system.state_noise,
         observation_noise=system.observation_noise,
-        initial_mean=draws.states[0, 0],
+        initial_mean=initial,
         initial_noise=system.initial_noise,
     )

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from ..graph import compare_graphs
 from ..metrics import mean_abs_where_zero, rmse, rmse_nonzero, support_scores
 from .plan import Cell, Draws, Results
 
@@ -31,6 +32,8 @@ def scored(
     Errors are in plain units. `f1`, `precision` and `recall` are about the nonzero
     entries, those that end in `_zero` about the zeros. `rejected` is the number of
     draws that ran away before this one, so that its mean m gives the share m / (1 + m).
+    Of the graph, `links` are those found, of which `links_wrong` have wrong terms and
+    `links_invented` should not be there; `links_missed` were not found.
     The estimates themselves come along as `coefficients`.
 
     Args:
@@ -55,6 +58,25 @@ def scored(
         "f1_zero": zero.f1,
         "precision_zero": zero.precision,
         "rejected": draws.rejected,
+        **_links(cell, draws, found, zero_threshold),
     }
     results = {name: np.asarray(value, float) for name, value in scores.items()}
     return {**results, "coefficients": found}
+
+
+def _links(
+    cell: Cell, draws: Draws, found: np.ndarray, zero_threshold: float
+) -> dict[str, list[int]]:
+    library = draws.system.library(cell.degree)
+    truth = draws.system.coefficients(cell.degree)
+    counts = [
+        compare_graphs(one, truth, library, zero_threshold=zero_threshold).counts
+        for one in found
+    ]
+    kinds = ("right", "wrong terms", "invented")
+    return {
+        "links": [sum(count[kind] for kind in kinds) for count in counts],
+        "links_wrong": [count["wrong terms"] for count in counts],
+        "links_missed": [count["missed"] for count in counts],
+        "links_invented": [count["invented"] for count in counts],
+    }

@@ -2,10 +2,15 @@
 
 from ..plan import Method
 from . import adaptive, lasso, sindy, yardstick
+from .degeneracy import FILTERS
+from .filtering import STATES
 from .paper import SOLVERS, graphgrad
+from .starts import several_starts
+from .timing import TIMED
 
 METHODS: dict[str, Method] = {
     **{name: graphgrad(name) for name in SOLVERS},
+    "multistart": several_starts,
     "adaptive": adaptive.gaussian,
     "adaptive-learnt": adaptive.learnt,
     "adaptive-particle": adaptive.particle,
@@ -15,4 +20,7 @@ METHODS: dict[str, Method] = {
     "sindy-stlsq": sindy.stlsq,
     "sindy-ensemble": sindy.ensemble,
     "sindy-weak": sindy.weak,
+    **FILTERS,
+    **TIMED,
+    **STATES,
 }

@@ -2,21 +2,54 @@
 
 from ..plan import Cell, Study
 from ..printed import printed
+from ..wording import (
+    BOUNDED,
+    MOST,
+    ORACLES,
+    PEERS,
+    RECOVERY,
+    STABLE,
+    WEAK,
+    as_printed,
+)
 
-STEPS = (25, 50, 100, 200)
+METHODS = (
+    "b-graphgrad",
+    "s-graphgrad",
+    "pmle",
+    "adaptive",
+    "adaptive-learnt",
+    "adaptive-particle",
+    "support-known",
+    "states-known",
+    "lasso",
+    "sindy-stlsq",
+    "sindy-ensemble",
+    "sindy-weak",
+)
 
 
-def _study(name: str, degree: int, dt: float) -> Study:
+def _study(degree: int, dt: float, name: str, remark: str) -> Study:
     return Study(
-        name=name,
+        name=f"lorenz63-d{degree}{name}",
         title=f"Lorenz 63, degree {degree}, dt = {dt:g}",
         cells=tuple(
             Cell(f"T={T}", T, "lorenz63", {"dt": dt}, steps=T, degree=degree)
-            for T in STEPS
+            for T in (25, 50, 100, 200)
         ),
-        methods=("lasso",),
+        # Particles as one more engine of the adaptive solver: for one degree.
+        methods=tuple(m for m in METHODS if degree == 2 or m != "adaptive-particle"),
+        metrics=RECOVERY,
         paper=printed(f"lorenz63-d{degree}"),
+        most=MOST,
+        chunk=5,
+        remarks=(remark, as_printed(), ORACLES, PEERS, WEAK),
     )
 
 
-STUDIES = (_study("lorenz63-d2", 2, 0.025),)
+STUDIES = (
+    _study(2, 0.025, "", BOUNDED),
+    _study(2, 0.02, "-stable", STABLE),
+    _study(3, 0.025, "", BOUNDED),
+    _study(3, 0.02, "-stable", STABLE),
+)
