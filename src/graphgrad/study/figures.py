@@ -90,8 +90,11 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
         panel.set_ylim(heights.min() / 2, heights.max() * 2)
     if (xs > 0).all() and xs.max() >= 8 * xs.min():
         panel.set_xscale("log")
+    ticks = [f"{cell.x:g}" for cell in study.cells]
+    if study.axis == "cell":
+        ticks = [cell.label.replace(" T=", "\nT=") for cell in study.cells]
     panel.xaxis.set_major_locator(FixedLocator(xs.tolist()))
-    panel.xaxis.set_major_formatter(FixedFormatter([f"{x:g}" for x in xs]))
+    panel.xaxis.set_major_formatter(FixedFormatter(ticks))
     panel.xaxis.set_minor_locator(NullLocator())
     panel.set(xlabel=study.axis, ylabel=block.metric.heading)
     tidy(panel)

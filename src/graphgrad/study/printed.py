@@ -11,7 +11,14 @@ UNITS = {"rmse": 1e-3}
 
 @cache
 def _tables() -> dict[str, Any]:
-    return json.loads(files(__package__).joinpath("paper.json").read_text("utf-8"))
+    return json.loads(
+        files("graphgrad.study").joinpath("paper.json").read_text("utf-8")
+    )
+
+
+def not_stated() -> tuple[str, ...]:
+    """What a reader would have to know to do the same, and is not told."""
+    return tuple(_tables()["settings"]["not_stated_in_the_paper"])
 
 
 def printed(table: str, *, first: int = 0) -> dict[str, dict[str, tuple[float, ...]]]:

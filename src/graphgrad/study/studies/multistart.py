@@ -12,7 +12,7 @@ STUDIES = (
         cells=(
             *(
                 Cell(
-                    f"oscillator, T={T}",
+                    f"oscillator T={T}",
                     i,
                     "damped_oscillator",
                     steps=T,
@@ -22,7 +22,7 @@ STUDIES = (
                 for i, T in enumerate((50, 100))
             ),
             Cell(
-                "Lorenz 63, T=50",
+                "Lorenz 63 T=50",
                 2,
                 "lorenz63",
                 {"dt": 0.02},
