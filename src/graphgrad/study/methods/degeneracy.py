@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...compiling import compiled
+from ...engines.resampling import multinomial
 from ...model import StateSpaceModel
 from ..draws import model_of
 from ..plan import Cell, Draws, Results
@@ -59,9 +60,7 @@ def survival(
             likelihood = jnp.mean(weights)
             product, chances = product * likelihood, jnp.log(weights)
             alive = likelihood > 0, product > 0
-        chances = jnp.where(alive[0], chances, 0)
-        chosen = jax.random.categorical(choice_key, chances, shape=(K,))
-        return (x[chosen], product), alive
+        return (x[multinomial(choice_key, chances)], product), alive
 
     first = jnp.zeros(()) if logarithms else jnp.ones(())
     _, alive = jax.lax.scan(step, (x, first), (ys, jax.random.split(key, len(ys))))

@@ -2,7 +2,7 @@
 
 from ..plan import Cell, Study
 from ..printed import printed
-from ..wording import as_printed
+from ..wording import STATED, as_printed
 
 LINKS = ("links", "links_wrong", "links_missed", "links_invented", "f1")
 FIRST = (
@@ -23,7 +23,10 @@ def _study(name: str, title: str, cell: Cell, *, paper=None, most: int) -> Study
         chunk=2,
         figure="graphs",
         keep_coefficients=True,
-        remarks=(FIRST, as_printed(cell.settings.get("steps", 100), most)),
+        remarks=(
+            FIRST,
+            as_printed(STATED, steps=cell.settings.get("steps", 100), most=most),
+        ),
     )
 
 

@@ -9,7 +9,9 @@ from ..wording import (
     PEERS,
     RECOVERY,
     STABLE,
+    TUNED,
     WEAK,
+    WEIGHTS,
     as_printed,
 )
 
@@ -34,7 +36,15 @@ def _study(degree: int, dt: float, name: str, remark: str) -> Study:
         name=f"lorenz63-d{degree}{name}",
         title=f"Lorenz 63, degree {degree}, dt = {dt:g}",
         cells=tuple(
-            Cell(f"T={T}", T, "lorenz63", {"dt": dt}, steps=T, degree=degree)
+            Cell(
+                f"T={T}",
+                T,
+                "lorenz63",
+                {"dt": dt},
+                steps=T,
+                degree=degree,
+                settings={"weight": WEIGHTS[degree]},
+            )
             for T in (25, 50, 100, 200)
         ),
         # Particles as one more engine of the adaptive solver: for one degree.
@@ -43,7 +53,7 @@ def _study(degree: int, dt: float, name: str, remark: str) -> Study:
         paper=printed(f"lorenz63-d{degree}"),
         most=MOST,
         chunk=5,
-        remarks=(remark, as_printed(), ORACLES, PEERS, WEAK),
+        remarks=(remark, as_printed(TUNED), ORACLES, PEERS, WEAK),
     )
 
 

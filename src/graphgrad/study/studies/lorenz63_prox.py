@@ -2,7 +2,7 @@
 
 from ..plan import Cell, Study
 from ..printed import printed
-from ..wording import BOUNDED, MOST, STABLE, as_printed
+from ..wording import BOUNDED, MOST, STABLE, TUNED, WEIGHTS, as_printed
 
 
 def _study(name: str, dt: float, remark: str) -> Study:
@@ -10,7 +10,14 @@ def _study(name: str, dt: float, remark: str) -> Study:
         name=name,
         title=f"Lorenz 63: proximal against subgradient steps, dt = {dt:g}",
         cells=tuple(
-            Cell(f"T={T}", T, "lorenz63", {"dt": dt}, steps=T)
+            Cell(
+                f"T={T}",
+                T,
+                "lorenz63",
+                {"dt": dt},
+                steps=T,
+                settings={"weight": WEIGHTS[2]},
+            )
             for T in (25, 50, 100, 200)
         ),
         methods=("b-graphgrad", "subgradient"),
@@ -20,7 +27,7 @@ def _study(name: str, dt: float, remark: str) -> Study:
         chunk=5,
         remarks=(
             remark,
-            as_printed(),
+            as_printed(TUNED),
             "A subgradient step leaves no entry exactly at zero, so that its recall is "
             "1 and its specificity 0 by the threshold of 1e-6; the paper's caption "
             "announces the mean size of the entries that are zero.",

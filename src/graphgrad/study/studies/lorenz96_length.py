@@ -2,7 +2,16 @@
 
 from ..plan import Cell, Study
 from ..printed import printed
-from ..wording import BOUNDED, ORACLES, PEERS, RECOVERY, STABLE, WEAK, as_printed
+from ..wording import (
+    BOUNDED,
+    ORACLES,
+    PEERS,
+    RECOVERY,
+    STABLE,
+    STATED,
+    WEAK,
+    as_printed,
+)
 
 METHODS = (
     "b-graphgrad",
@@ -52,7 +61,13 @@ def _study(degree: int, name: str, dt: float, n_states: int, *remarks: str) -> S
             "sindy-weak": 20,
         },
         chunk=2,
-        remarks=(*remarks, as_printed(steps, capped), ORACLES, PEERS, WEAK),
+        remarks=(
+            *remarks,
+            as_printed(STATED, steps=steps, most=capped),
+            ORACLES,
+            PEERS,
+            WEAK,
+        ),
     )
 
 
