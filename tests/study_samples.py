@@ -10,8 +10,9 @@ from graphgrad.study.plan import Cell, Draws, Results, Study
 
 
 def sizes(cell: Cell, draws: Draws) -> Results:
-    """Numbers that depend on the data alone, to the last digit."""
-    ys = np.asarray(draws.observations)
+    """Numbers that depend on the data alone, to the last digit; the data are spoilt."""
+    ys = np.array(draws.observations)
+    draws.observations[:] = 0
     return {
         "rmse": np.sqrt((ys**2).mean(axis=(1, 2))) * 1e-3,
         "f1": 1 / (1 + np.abs(ys[:, -1, 0])),

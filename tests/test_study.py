@@ -179,7 +179,17 @@ def test_a_task_that_fails_is_named_and_others_go_on(store):
         "small, T=5, failing, realisations 3 to 5: RuntimeError: no luck today ("
     )
     assert "study_samples.py" in faults[0]
-    assert [len(fits.seeds) for fits in store.found(study, 6).values()] == [3, 6, 3, 6]
+    found = store.found(study, 6)
+    assert [len(fits.seeds) for fits in found.values()] == [3, 6, 3, 6]
+    # They share the data, and what one does to them is nothing to the other.
+    ours, theirs = (found["T=5", name].metrics["rmse"] for name in study.methods)
+    assert ours.tolist() == theirs[:3].tolist()
+    assert ours.all()
+    assert [str(p.task).split(", ")[2:] for p in told[1:4]] == [
+        ["failing", "realisations 0 to 2"],
+        ["sizes", "realisations 0 to 2"],
+        ["failing", "realisations 3 to 5"],
+    ]
     assert [p.done for p in told] == list(range(9))
     assert told[0].left is None
     assert told[-1].left == 0
@@ -335,7 +345,7 @@ def test_tables_say_what_was_found_and_what_was_not():
     notes = [line for line in text.split("\n") if line.startswith("- ")]
     assert "- It means nothing." in notes
     assert "- Not run: lingering." in notes
-    assert "- RMSE (1e-3), sizes, T=5: no number in 1 of 4 fits." in notes
+    assert "- RMSE (1e-3), sizes: no number in 1 of 4 fits at T=5." in notes
     assert "- Made with graphgrad 0, device abacus." in notes
     assert "seconds a fit" not in markdown(study, found, times=False)
 

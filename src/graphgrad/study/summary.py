@@ -33,6 +33,7 @@ METRICS = {
     "precision_zero": Metric("precision of the zeros", 1, ".2f"),
     "exact": Metric("share of exact supports", 1, ".2f"),
     "degenerate": Metric("share of fits that degenerated", 1, ".2f"),
+    "undecided": Metric("share of fits that were undecided", 1, ".2f"),
     "nrmse": Metric("nRMSE", 1, ".3f"),
     "nrmse_gaussian": Metric("nRMSE, extended Kalman filter", 1, ".3f"),
     "links": Metric("links found"),

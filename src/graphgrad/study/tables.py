@@ -88,13 +88,15 @@ def notes(study: Study, found: Found) -> list[str]:
     if absent:
         said.append(f"Not run: {', '.join(absent)}.")
     for block in blocks(study, found):
-        for line in block.lines:
-            for cell, value in zip(study.cells, line.values, strict=True):
-                if value is not None and value.known < value.fits:
-                    said.append(
-                        f"{block.metric.heading}, {line.name}, {cell.label}: no number "
-                        f"in {value.fits - value.known} of {value.fits} fits."
-                    )
+        for line in block.lines if not block.name.endswith("_median") else ():
+            lacking = [
+                f"{value.fits - value.known} of {value.fits} fits at {cell.label}"
+                for cell, value in zip(study.cells, line.values, strict=True)
+                if value is not None and value.known < value.fits
+            ]
+            if lacking:
+                what = f"{block.metric.heading}, {line.name}"
+                said.append(f"{what}: no number in {', '.join(lacking)}.")
     return [*said, *(f"Made with {made}." for made in made_with(found))]
 
 

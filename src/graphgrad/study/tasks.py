@@ -6,14 +6,14 @@ import json
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ..checks import check_choice
-from .plan import Cell, Method, Study
+from .plan import Cell, Draws, Method, Study
 
 PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
 """Packages whose versions may move results."""
@@ -85,7 +85,7 @@ def tasks_of(
     methods: Sequence[str] | None = None,
     cells: Sequence[str] | None = None,
 ) -> list[Task]:
-    """Tasks of a study, cell by cell.
+    """Tasks of a study, cell by cell, and chunk by chunk: methods share the data.
 
     Args:
         study: The study.
@@ -97,15 +97,20 @@ def tasks_of(
         Task(study.name, cell, method, number, study.chunk, study.keep_coefficients)
         for cell in study.cells
         if cells is None or cell.label in cells
+        for number in range(_chunks(study, realisations))
         for method in study.methods
         if methods is None or method in methods
-        for number in range(-(-granted(study, method, realisations) // study.chunk))
+        if number < _chunks(study, granted(study, method, realisations))
     ]
 
 
 def granted(study: Study, method: str, realisations: int) -> int:
     """Realisations that a method gets when so many are asked for."""
     return min(realisations, study.most.get(method, realisations))
+
+
+def _chunks(study: Study, realisations: int) -> int:
+    return -(-realisations // study.chunk)
 
 
 def attempt(task: Task, methods: Methods = None) -> Outcome:
@@ -130,15 +135,13 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
     """
     import jax
 
-    from .draws import draw
-
     if methods is None:
         from .methods import METHODS
 
         methods = METHODS
     check_choice("method", task.method, methods)
     with jax.enable_x64(task.cell.settings.get("precision") != "single"):
-        draws = draw(task.cell, task.seeds)
+        draws = _data(task)
         begin = time.perf_counter()
         results = dict(methods[task.method](task.cell, draws))
         spent = (time.perf_counter() - begin) / task.size
@@ -164,6 +167,24 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
         )
         for i, seed in enumerate(task.seeds)
     ]
+
+
+_drawn: dict[tuple[str, int], Draws] = {}
+"""The data of the last task, which the next one often shares."""
+
+
+def _data(task: Task) -> Draws:
+    from .draws import draw
+
+    key = (task.digest, task.number)
+    if key not in _drawn:
+        _drawn.clear()
+        _drawn[key] = draw(task.cell, task.seeds)
+    made = _drawn[key]
+    # Copies: what a method does to its data is nothing to the next one.
+    return replace(
+        made, states=made.states.copy(), observations=made.observations.copy()
+    )
 
 
 @cache
