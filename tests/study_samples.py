@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 from graphgrad.study.plan import Cell, Draws, Results, Study
 
@@ -16,8 +17,17 @@ def sizes(cell: Cell, draws: Draws) -> Results:
     return {
         "rmse": np.sqrt((ys**2).mean(axis=(1, 2))) * 1e-3,
         "f1": 1 / (1 + np.abs(ys[:, -1, 0])),
+        "threads": np.full(len(ys), max(_threads())),
         "coefficients": ys[:, -2:],
     }
+
+
+def _threads() -> list[int]:
+    return [
+        library["num_threads"]
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    ]
 
 
 def lingering(cell: Cell, draws: Draws) -> Results:

@@ -157,6 +157,7 @@ def test_a_realisation_does_not_depend_on_its_chunk_and_keeps_what_is_asked():
     assert [row.seed for row in rows] == [3, 4, 5]
     assert rows[0].metrics["rmse"] != rows[1].metrics["rmse"]
     assert rows[0].metrics["rejected"] == 0
+    assert rows[0].metrics["threads"] == 1
     assert rows[0].versions["graphgrad"]
     assert rows[0].coefficients is None
     larger = Study(

@@ -131,16 +131,20 @@ def attempt(task: Task, methods: Methods = None) -> Outcome:
 def run_task(task: Task, methods: Methods = None) -> list[Row]:
     """Draw the data of a chunk and fit them; one row a realisation.
 
-    In double precision, unless the settings of the cell have `precision="single"`.
+    In double precision, unless the settings of the cell have `precision="single"`. BLAS
+    has one thread, as Dask has it: with more, the last digits are others.
     """
     import jax
+    import scipy.linalg  # noqa: F401  # brings a BLAS of its own
+    from threadpoolctl import threadpool_limits
 
     if methods is None:
         from .methods import METHODS
 
         methods = METHODS
     check_choice("method", task.method, methods)
-    with jax.enable_x64(task.cell.settings.get("precision") != "single"):
+    double = task.cell.settings.get("precision") != "single"
+    with jax.enable_x64(double), threadpool_limits(1, "blas"):
         draws = _data(task)
         begin = time.perf_counter()
         results = dict(methods[task.method](task.cell, draws))
