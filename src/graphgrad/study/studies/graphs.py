@@ -12,6 +12,7 @@ FIRST = (
 
 
 def _study(name: str, title: str, cell: Cell, *, paper=None, most: int) -> Study:
+    steps = cell.settings.get("steps", 100)
     return Study(
         name=name,
         title=title,
@@ -25,7 +26,7 @@ def _study(name: str, title: str, cell: Cell, *, paper=None, most: int) -> Study
         keep_coefficients=True,
         remarks=(
             FIRST,
-            as_printed(STATED, steps=cell.settings.get("steps", 100), most=most),
+            as_printed(STATED, steps=steps, most=most),
         ),
     )
 
