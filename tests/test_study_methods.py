@@ -12,7 +12,7 @@ from graphgrad.study.methods import METHODS
 from graphgrad.study.methods.degeneracy import survival
 from graphgrad.study.methods.lasso import bic, lasso_refitted
 from graphgrad.study.methods.sindy import ensemble_map, stlsq_map, weak_map
-from graphgrad.study.methods.yardstick import best_on_support, kalman_loss
+from graphgrad.study.methods.yardstick import kalman_loss
 from graphgrad.study.plan import Cell, Fits, Study
 from graphgrad.study.printed import printed
 from graphgrad.study.scores import keys_of, scored
@@ -80,9 +80,9 @@ def test_draws_depend_on_the_seed_alone(oscillations):
     np.testing.assert_array_equal(alone.observations[0], oscillations.observations[2])
     assert not np.array_equal(oscillations.states[0], oscillations.states[1])
     kuramoto = Cell("T=3", 3, "kuramoto", {"n_states": 2}, steps=3)
-    first, second = (system_of(kuramoto, seed).rate.eta for seed in (0, 1))
+    first, again, second = (system_of(kuramoto, seed).x0 for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)
-    np.testing.assert_array_equal(first, system_of(kuramoto, 0).rate.eta)
 
 
 def test_draws_that_ran_away_are_counted():
@@ -138,9 +138,9 @@ def noise_free(degree=2, rows=60):
     library, x, path = gg.Polynomial(2, degree), np.array([1.5, 0.5]), []
     for _ in range(rows):
         path.append(x)
-        x = C @ np.asarray(library(x))
+        x = C @ np.asarray(library(jnp.asarray(x)))
     ys = np.array(path)
-    return ys, np.asarray(library(ys[:-1])), ys[1:], C
+    return ys, np.asarray(library(jnp.asarray(ys[:-1]))), ys[1:], C
 
 
 def test_lasso_and_sindy_find_a_map_without_noise():
@@ -163,7 +163,7 @@ def test_weak_sindy_finds_the_rates_of_a_flow():
     rate = np.array([[0, 0, -0.05], [0, 0.05, 0]])
     times = np.arange(200)
     ys = np.stack([np.cos(0.05 * times), np.sin(0.05 * times)], axis=1)
-    terms = np.asarray(gg.Polynomial(2, 1)(ys[:-1]))
+    terms = np.asarray(gg.Polynomial(2, 1)(jnp.asarray(ys[:-1])))
     found = weak_map(ys, 1, terms, ys[1:])[1]
     np.testing.assert_allclose(found, np.eye(2, 3, k=1) + rate, atol=3e-3)
 
@@ -179,25 +179,26 @@ def test_bic_by_hand():
 
 def test_the_yardstick_is_the_kalman_filter_at_its_best(oscillations):
     model = model_of(OSCILLATOR, oscillations)
-    ys, states = (
-        jnp.asarray(a[0]) for a in (oscillations.observations, oscillations.states)
-    )
+    ys = jnp.asarray(oscillations.observations[0])
     # A linear model: the engine's likelihood is exact, and so is this one.
     exact = gg.GaussianSmoother().sweep(jax.random.key(0), model, ys).log_likelihood
     loss = kalman_loss(model.coefficients, model, ys)
     constant = ys.size / 2 * np.log(2 * np.pi)
     np.testing.assert_allclose(-loss - constant, exact, rtol=1e-9)
-    places = np.nonzero(np.asarray(model.coefficients))
-    best = best_on_support(*places, model, states, ys)
-    assert np.array_equal(np.asarray(best) != 0, np.asarray(model.coefficients) != 0)
-    slope = jax.grad(kalman_loss)(best, model, ys)[places]
-    before = jax.grad(kalman_loss)(model.coefficients, model, ys)[places]
-    assert np.abs(slope).max() < 1e-2 * np.abs(before).max()
+    on = np.asarray(model.coefficients) != 0
+    found = METHODS["support-known"](OSCILLATOR, oscillations)
+    assert found["exact"].tolist() == [1, 1, 1]
+    slopes = jax.jit(jax.grad(kalman_loss))
+    best = slopes(jnp.asarray(found["coefficients"][0]), model, ys)[on]
+    assert (
+        np.abs(best).max()
+        < 1e-2 * np.abs(slopes(model.coefficients, model, ys)[on]).max()
+    )
 
 
 def test_when_a_filter_dies_can_be_counted():
-    # States and particles stand still at 0, and each step has density 1 / sqrt(2 pi):
-    # the product is below 2^-149, the smallest number, after 112 steps.
+    # Particles stand still at 0, where each step has density 1 / sqrt(2 pi): 95 of them
+    # are above 2^-126, below which XLA takes numbers for zero.
     model = gg.state_space_model(
         gg.Polynomial(1, 1),
         [[0.0, 1.0]],
@@ -219,18 +220,19 @@ def test_when_a_filter_dies_can_be_counted():
             survival(key, model, ys + 20, num_particles=5, logarithms=logarithms)
             for logarithms in (False, True)
         ]
-    assert [int(n) for n in plain] == [200, 112]
+    assert [int(n) for n in plain] == [
+        200,
+        int(126 * np.log(2) / np.log(np.sqrt(2 * np.pi))),
+    ]
     assert [int(n) for n in log] == [200, 200]
     assert [int(n) for n in far[0]] == [0, 0]
     assert [int(n) for n in far[1]] == [200, 200]
 
 
-def test_the_cheap_methods_score_every_realisation(oscillations):
-    for name in ("lasso", "support-known"):
-        found = METHODS[name](OSCILLATOR, oscillations)
-        assert found["rmse"].shape == (3,)
-        assert (found["rmse"] < 0.1).all(), name
-    assert (found["exact"] == 1).all()
+def test_the_lasso_scores_every_realisation(oscillations):
+    found = METHODS["lasso"](OSCILLATOR, oscillations)
+    assert found["rmse"].shape == (3,)
+    assert (found["rmse"] < 0.1).all()
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def kalman_loss(
         P = P - gain @ S @ gain.T
         return (m + gain @ miss, (P + P.T) / 2), loss
 
-    start = (model.initial_mean, model.initial_noise.covariance)
+    start = (model.initial_mean, model.initial_noise.covariance)  # pyright: ignore
     return jnp.sum(jax.lax.scan(step, start, ys)[1])
 
 
