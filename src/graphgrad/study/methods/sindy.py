@@ -55,7 +55,7 @@ def sindy() -> ModuleType:
 
 
 @contextmanager
-def _quiet(seed: int) -> Iterator[None]:
+def quiet(seed: int) -> Iterator[None]:
     """PySINDy draws from NumPy's global state, and warns of thresholds too high."""
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed)  # noqa: NPY002
@@ -146,7 +146,7 @@ def _method(fit: Callable[..., tuple[Any, np.ndarray]], cell: Cell, draws: Draws
     terms, targets = pairs(cell, draws)
     found = []
     for i, ys in enumerate(np.asarray(draws.observations, float)):
-        with _quiet(int(draws.seeds[i])):
+        with quiet(int(draws.seeds[i])):
             found.append(fit(ys, cell.degree, terms[i], targets[i])[1])
     return scored(cell, draws, np.stack(found))
 
