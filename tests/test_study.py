@@ -268,7 +268,7 @@ def _stored(path):
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     """Ctrl-C, then kill -9, then to the end on another process."""
     name, chunk = "lorenz63-d2", STUDIES["lorenz63-d2"].chunk
-    many = 6 * chunk
+    many = 10 * chunk
     few = ("--methods", "lasso", "--cells", "T=25", "--realisations", many)
     path = tmp_path / "study.sqlite"
     for end in (signal.SIGINT, signal.SIGKILL):
@@ -290,7 +290,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     process = _command(name, *few, "--workers", 1, "--no-times", cwd=tmp_path)
     said, told = process.communicate()
     assert process.returncode == 0, told
-    assert f"{6 - left} of 6 chunks are stored" in told
+    assert f"{10 - left} of 10 chunks are stored" in told
     arguments = ["reproduce", name, *map(str, few), "--no-times"]
     arguments += ["--store", str(tmp_path / "b.sqlite"), "--out", str(tmp_path / "b")]
     whole = CliRunner().invoke(app, arguments)
