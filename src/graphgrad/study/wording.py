@@ -24,9 +24,8 @@ MOST = {
     "s-graphgrad": 20,
     "pmle": 20,
     "subgradient": 20,
-    "adaptive-particle": 20,
 }
-"""The paper's solvers take thousands of filter runs a fit, particles hundreds."""
+"""The paper's solvers take thousands of filter runs a fit."""
 
 BOUNDED = (
     "Data as stated: the Euler map runs away in many draws. Paths that left |x| < 100 "

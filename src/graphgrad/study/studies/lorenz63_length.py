@@ -21,7 +21,6 @@ METHODS = (
     "pmle",
     "adaptive",
     "adaptive-learnt",
-    "adaptive-particle",
     "support-known",
     "states-known",
     "lasso",
@@ -47,8 +46,7 @@ def _study(degree: int, dt: float, name: str, remark: str) -> Study:
             )
             for T in (25, 50, 100, 200)
         ),
-        # Particles as one more engine of the adaptive solver: for one degree.
-        methods=tuple(m for m in METHODS if degree == 2 or m != "adaptive-particle"),
+        methods=METHODS,
         metrics=RECOVERY,
         paper=printed(f"lorenz63-d{degree}"),
         most=MOST,
