@@ -14,13 +14,12 @@ import time
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.optimize import minimize
 
 import graphgrad as gg
 from graphgrad.compiling import compiled
 from graphgrad.metrics import rmse, support_scores
+from graphgrad.study.methods.yardstick import best_on_support
 
 
 class Row(NamedTuple):
@@ -62,49 +61,6 @@ def draw(system: gg.systems.System, steps: int, number: int):
             observations.append(np.asarray(path.observations))
             rejected += path.rejected
     return np.stack(states), np.stack(observations), rejected
-
-
-def kalman_loss(coefficients, model, ys):
-    """Minus the log-likelihood of the extended Kalman filter, written out anew."""
-    mean = model.with_coefficients(coefficients).transition.mean
-    Q = model.transition.noise.covariance
-    R = model.observation.noise.covariance
-
-    def step(carry, y):
-        m, P = carry
-        F = jax.jacfwd(mean)(m)
-        m, P = mean(m), F @ P @ F.T + Q
-        S = P + R
-        L = jnp.linalg.cholesky(S)
-        whiten = jax.scipy.linalg.solve_triangular(L, jnp.eye(len(L)), lower=True)
-        gain = P @ whiten.T @ whiten
-        miss = y - m
-        loss = 0.5 * jnp.sum((whiten @ miss) ** 2) + jnp.sum(jnp.log(jnp.diag(L)))
-        P = P - gain @ S @ gain.T
-        return (m + gain @ miss, (P + P.T) / 2), loss
-
-    start = (model.initial_mean, model.initial_noise.covariance)
-    return jnp.sum(jax.lax.scan(step, start, ys)[1])
-
-
-def yardstick(truth, model, states, ys):
-    """Coefficients of maximum likelihood on the true support, from the truth."""
-    rows, columns = np.nonzero(truth)
-    # In units of the error that known states would leave.
-    sizes = jnp.sum(model.library(states[:-1]) ** 2, axis=0)
-    noise = jnp.diag(model.transition.noise.covariance)
-    unit = jnp.sqrt(noise[rows] / sizes[columns])
-
-    def at(z):
-        return model.coefficients.at[rows, columns].add(z * unit)
-
-    def loss(z):
-        return kalman_loss(at(z), model, ys)
-
-    found = minimize(
-        loss, jnp.zeros(len(rows)), method="BFGS", options={"gtol": 1e-3, "maxiter": 60}
-    )
-    return at(found.x)
 
 
 def in_chunks(function, size: int, model, *arrays):
@@ -157,7 +113,8 @@ def run(row: Row, number: int, chunk: int, learn: tuple[str, ...]) -> str:
         f"{1e3 * errors.mean():.2f} ({1e3 * np.median(errors):.2f})",
     ]
     if row.yardstick:
-        best = in_chunks(functools.partial(yardstick, truth), chunk, model, states, ys)
+        known = functools.partial(best_on_support, *np.nonzero(truth))
+        best = in_chunks(known, chunk, model, states, ys)
         least = np.asarray(rmse(best, np.broadcast_to(truth, best.shape)))
         cells.append(f"{1e3 * least.mean():.2f}")
         cells.append(

@@ -11,6 +11,7 @@ import typer
 
 from .about import version
 from .fit import fit
+from .reproduce import reproduce
 from .runs import compare, forecast, show
 from .zoo import demo, simulate, systems
 
@@ -31,7 +32,10 @@ Examples:
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, show, forecast, compare, simulate, systems, demo, version):
+for command in (
+    *(fit, show, forecast, compare, simulate, systems),
+    *(demo, reproduce, version),
+):
     app.command()(command)
 
 

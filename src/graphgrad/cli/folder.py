@@ -156,6 +156,16 @@ def new_file(out: Path | None) -> Iterator[Any]:
         temporary.unlink(missing_ok=True)
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that is there when it is whole; an older one is replaced."""
+    temporary = _beside(path.resolve())
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path.resolve())
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def _beside(path: Path) -> Path:
     """Another name in the same folder."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}")

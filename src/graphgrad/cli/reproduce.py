@@ -1,0 +1,212 @@
+"""`graphgrad reproduce`: the paper's tables and figures, run again."""
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .telling import interruptible, reported
+
+if TYPE_CHECKING:
+    from ..study.plan import Found, Study
+    from ..study.running import Executor
+    from ..study.store import Store
+
+
+@reported
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A study, `all` of them, `list`, or `page`.", metavar="NAME"
+        ),
+    ],
+    realisations: Annotated[
+        int, typer.Option(help="How many each method gets at most.")
+    ] = 150,
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Some of the methods, with commas.", show_default="all"),
+    ] = None,
+    cells: Annotated[
+        str | None,
+        typer.Option(help="Some of the cells: T=25,T=50.", show_default="all"),
+    ] = None,
+    store: Annotated[
+        Path, typer.Option(help="File of results; what it has is not run again.")
+    ] = Path("study.sqlite"),
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes here, by Dask.", show_default="this one"),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Dask scheduler: tcp://HOST:8786.", metavar="ADDRESS"),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of tables and figures.")] = Path(
+        "reproduced"
+    ),
+    times: Annotated[
+        bool, typer.Option("--times/--no-times", help="Show times in tables.")
+    ] = True,
+) -> None:
+    """Run a study of the paper, print its table and draw its figure.
+
+    Stopped or killed at any moment, the same command goes on where it was. `page`
+    writes the page of the documentation from what is stored, and runs nothing.
+
+    \b
+    Examples:
+      graphgrad reproduce list
+      graphgrad reproduce lorenz63-d2 --realisations 4
+      graphgrad reproduce lorenz63-d2 --methods lasso --cells T=25,T=50
+      graphgrad reproduce all --workers 8
+      graphgrad reproduce all --cluster tcp://10.0.0.1:8786
+      graphgrad reproduce page --out docs
+    """  # noqa: D301
+    from ..checks import check_at_least
+
+    check_at_least("--realisations", realisations, 1, "The paper has 150.")
+    if workers is not None:
+        check_at_least("--workers", workers, 1, "It is a number of processes.")
+        if cluster is not None:
+            raise ValueError("`--workers` and `--cluster` must not both be given.")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"`--out` must be a folder, got {out}: a file.")
+    studies = _studies(name)
+    if name == "list":
+        width = max(map(len, (study.name for study in studies)))
+        for study in studies:
+            typer.echo(f"{study.name:{width}}  {study.title}")
+        return
+    chosen = (
+        _chosen("--methods", methods, [m for study in studies for m in study.methods]),
+        _chosen("--cells", cells, [c.label for study in studies for c in study.cells]),
+    )
+
+    def work() -> list[str]:
+        import jax
+
+        from ..study.store import Store
+
+        with Store(store, create=name != "page") as results:
+            if name == "page":
+                _write_page(studies, results, realisations, out)
+                return []
+            with _executor(workers, cluster) as execute:
+                faults = []
+                for study in studies:
+                    faults += _run(study, realisations, chosen, results, execute)
+                    jax.clear_caches()  # programs of one study are of no use to others
+                    _write(study, results.found(study, realisations), out, times)
+                return faults
+
+    try:
+        faults = interruptible(work)
+    except KeyboardInterrupt:
+        said = f"; {store} keeps what was done, and the same command goes on from there"
+        raise KeyboardInterrupt(said) from None
+    for fault in faults:
+        typer.echo(f"graphgrad: {fault}", err=True)
+    if faults:
+        raise typer.Exit(1)
+
+
+def _studies(name: str) -> "list[Study]":
+    from ..checks import check_choice
+    from ..study.studies import STUDIES
+
+    if name in ("all", "list", "page"):
+        return list(STUDIES.values())
+    return [STUDIES[check_choice("NAME", name, (*STUDIES, "all", "list", "page"))]]
+
+
+def _chosen(flag: str, text: str | None, names: list[str]) -> list[str] | None:
+    from ..checks import check_choice
+
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    return [check_choice(flag, part, dict.fromkeys(names)) for part in parts]
+
+
+def _executor(
+    workers: int | None, cluster: str | None
+) -> "AbstractContextManager[Executor]":
+    if workers is None and cluster is None:
+        from ..study.running import here
+
+        return nullcontext(here)
+    from ..study.cluster import at, local_cluster
+
+    return local_cluster(workers) if workers is not None else at(str(cluster))
+
+
+def _run(
+    study: "Study",
+    realisations: int,
+    chosen: tuple[list[str] | None, list[str] | None],
+    store: "Store",
+    execute: "Executor",
+) -> list[str]:
+    """Say what will be run, and run it."""
+    from ..study.running import here, run
+    from ..study.tasks import tasks_of
+    from .progress import line, tell, warn_if_busy
+
+    tasks = tasks_of(study, realisations, methods=chosen[0], cells=chosen[1])
+    missing = len(store.missing(tasks))
+    typer.echo(
+        f"{study.name}: {len(tasks) * study.chunk} fits in chunks of {study.chunk}; "
+        f"{len(tasks) - missing} of {len(tasks)} chunks are stored.",
+        err=True,
+    )
+    if study.alone and execute is not here:
+        typer.echo(f"{study.name}: timed, so one fit at a time, here.", err=True)
+        execute = here
+    if study.alone and missing:
+        warn_if_busy(study.name)
+    try:
+        return run(tasks, store, execute=execute, tell=tell)
+    finally:
+        line("")
+
+
+def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:
+    """Print the table, and write it and the figure."""
+    from ..study import tables
+    from ..study.figures import png
+    from .folder import write_whole
+
+    title = f"# {study.title}\n\n"
+    table = tables.markdown(study, found, times=times)
+    typer.echo(title + table)
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole(out / f"{study.name}.png", png(study, found))
+    texts = {
+        "md": f"{title}{table}\n![{study.title}]({study.name}.png)\n",
+        "csv": tables.as_csv(study, found, times=times),
+        "tex": tables.latex(study, found, times=times),
+    }
+    for ending, text in texts.items():
+        write_whole(out / f"{study.name}.{ending}", text.encode())
+    names = ", ".join(f"{study.name}.{ending}" for ending in (*texts, "png"))
+    typer.echo(f"Wrote {out}: {names}.", err=True)
+
+
+def _write_page(
+    studies: "list[Study]", store: "Store", realisations: int, out: Path
+) -> None:
+    from ..study.figures import png
+    from ..study.page import FOLDER, page
+    from .folder import write_whole
+
+    found = {s.name: store.found(s, realisations) for s in studies}
+    (out / FOLDER).mkdir(parents=True, exist_ok=True)
+    for study in studies:
+        if found[study.name]:
+            picture = png(study, found[study.name])
+            write_whole(out / FOLDER / f"{study.name}.png", picture)
+    write_whole(out / "reproducing.md", page(studies, found).encode())
+    typer.echo(f"Wrote {out / 'reproducing.md'}.", err=True)

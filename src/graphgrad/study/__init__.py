@@ -1,0 +1,1 @@
+"""The numerical study: the tables and figures of the paper, run again."""

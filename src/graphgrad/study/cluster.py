@@ -1,0 +1,119 @@
+"""Tasks on several processes or machines, by Dask."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .running import Executor
+from .tasks import Methods, Outcome, Task, attempt, versions
+
+PATIENCE = 20
+"""Seconds to wait for a scheduler, and then for a first worker."""
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[Executor]:
+    """Tasks on so many processes of this machine, one task at a time in each."""
+    distributed = _distributed()
+    with (
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,  # pausing a worker helps nobody here
+            silence_logs="CRITICAL",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield _executor(client)
+
+
+@contextmanager
+def at(address: str) -> Iterator[Executor]:
+    """Tasks on the cluster of a scheduler.
+
+    Args:
+        address: Such as `tcp://10.0.0.1:8786`.
+    """
+    distributed = _distributed()
+    try:
+        client = distributed.Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"`--cluster` must be the address of a Dask scheduler, got {address!r}: "
+            f"{error}. Start one with `dask scheduler`."
+        ) from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise ValueError(
+                f"`--cluster` must have workers, got {address!r} with none. Start some "
+                "with `dask worker ADDRESS --nthreads 1`."
+            ) from None
+        _check_versions(client)
+        yield _executor(client)
+
+
+def _executor(client: Any) -> Executor:
+    def execute(
+        tasks: Sequence[Task], methods: Methods = None
+    ) -> Iterator[tuple[Task, Outcome]]:
+        from distributed import as_completed
+
+        waiting = {_key(task): task for task in tasks}
+        futures = [
+            client.submit(attempt, task, methods, key=key, priority=-place)
+            for place, (key, task) in enumerate(waiting.items())
+        ]
+        # A worker that is lost takes its chunk with it, and another one begins that
+        # chunk anew: Dask sees to it. What has arrived is let go before anything else,
+        # or it would be made anew, too.
+        for future in as_completed(futures):
+            task, outcome = waiting[future.key], _outcome(future)
+            future.release()
+            yield task, outcome
+        # Compiled programs of this study would only hold memory.
+        client.run(_forget, on_error="ignore")
+
+    return execute
+
+
+def _outcome(future: Any) -> Outcome:
+    try:
+        return future.result()
+    except Exception as error:
+        return Outcome([], f"{type(error).__name__}: {' '.join(str(error).split())}", 0)
+
+
+def _forget() -> None:
+    import jax
+
+    jax.clear_caches()
+
+
+def _key(task: Task) -> str:
+    return f"{task} ({task.digest})"
+
+
+def _check_versions(client: Any) -> None:
+    """The same numbers come from the same code alone."""
+    ours = versions()["graphgrad"]
+    for worker, theirs in client.run(versions).items():
+        if theirs["graphgrad"] != ours:
+            raise ValueError(
+                f"`--cluster` must have graphgrad {ours} on every worker, got "
+                f"{theirs['graphgrad']} on {worker}. Install the same there."
+            )
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise ValueError(
+            "`--workers` and `--cluster` need Dask, which is not installed. "
+            'Get it with: pip install "graphgrad[cluster]".'
+        ) from None
+    return distributed

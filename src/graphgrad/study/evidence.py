@@ -1,0 +1,127 @@
+"""Printed numbers beside what can be: of data, of errors, of scores."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .plan import Cell, Found, Study
+from .summary import Value, blocks, summarise
+
+YARDSTICK = "support-known"
+"""The method that is told which entries are not zero."""
+
+
+def as_stated(study: Study) -> bool:
+    """Whether the data are as the paper states them, by the name of the study."""
+    return not study.name.endswith(("-stable", "-small"))
+
+
+class RanAway(NamedTuple):
+    """Share of draws of a cell that ran away."""
+
+    study: str
+    cell: str
+    share: float
+    draws: int
+
+
+class Below(NamedTuple):
+    """A printed error and that of the yardstick."""
+
+    study: str
+    cell: str
+    row: str
+    stated: bool
+    printed: float
+    yardstick: Value
+    median: float
+
+
+class Scores(NamedTuple):
+    """A printed specificity, and those that recall and precision imply."""
+
+    study: str
+    cell: str
+    printed: float
+    nonzero: float
+    zero: float
+
+
+def ran_away(studies: Sequence[Study], found: Mapping[str, Found]) -> list[RanAway]:
+    """Cells with draws that ran away."""
+    return [
+        RanAway(
+            *(study.name, cell.label, value.value),
+            round(value.known / (1 - value.value)),
+        )
+        for study in studies
+        for block in blocks(study, found[study.name])
+        if block.name == "rejected"
+        for line in block.lines
+        for cell, value in zip(study.cells, line.values, strict=True)
+        if value is not None and value.value > 0
+    ]
+
+
+def errors(studies: Sequence[Study], found: Mapping[str, Found]) -> list[Below]:
+    """Every printed error of the paper's method that has a yardstick."""
+    made = []
+    for study in studies:
+        for row, metrics in study.paper.items():
+            printed = metrics.get("rmse", ())
+            for cell, error in zip(study.cells, printed, strict=False):
+                fits = found[study.name].get((cell.label, YARDSTICK))
+                if fits is None or np.isnan(error):
+                    continue
+                mean, middle = (summarise(n, fits) for n in ("rmse", "rmse_median"))
+                if mean is not None and middle is not None and mean.known:
+                    place = (study.name, cell.label, row, as_stated(study))
+                    made.append(Below(*place, error, mean, middle.value))
+    return made
+
+
+def scores(studies: Sequence[Study]) -> list[Scores]:
+    """Each printed specificity beside those that go with recall and precision."""
+    made = []
+    for study in filter(as_stated, studies):
+        for metrics in study.paper.values():
+            if not {"specificity", "recall", "precision"} <= set(metrics):
+                continue
+            for i, cell in enumerate(study.cells):
+                named = ("specificity", "recall", "precision")
+                specificity, recall, precision = (metrics[name][i] for name in named)
+                nonzero, zero = _entries(cell)
+                if zero and np.isfinite([specificity, recall, precision]).all():
+                    place = (study.name, cell.label, specificity)
+                    usual = implied_specificity(recall, precision, nonzero, zero)
+                    other = implied_specificity(recall, precision, zero, nonzero)
+                    made.append(Scores(*place, usual, other))
+    return made
+
+
+def implied_specificity(
+    recall: float, precision: float, positives: int, negatives: int
+) -> float:
+    """The specificity that goes with a recall and a precision.
+
+    Of P positives, R P are found; with precision p, R P (1 - p) / p others are found,
+    too, which are wrong ones among the negatives.
+
+    Examples:
+        >>> implied_specificity(1.0, 0.5, positives=7, negatives=14)
+        0.5
+    """
+    alarms = recall * positives * (1 - precision) / precision
+    return 1 - alarms / negatives
+
+
+def _entries(cell: Cell) -> tuple[int, int]:
+    """Numbers of entries of the true coefficients that are not zero, and that are."""
+    from .draws import system_of
+
+    system = system_of(cell, 0)
+    if system.degree is None:
+        return 0, 0
+    truth = np.asarray(system.coefficients(cell.degree))
+    return int(np.count_nonzero(truth)), int(np.sum(truth == 0))

@@ -1,0 +1,127 @@
+"""The figure of a study: means and 95 % ribbons over what is varied."""
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..plots.style import COLOURS, tidy
+from .plan import Drawing, Found, Study
+from .summary import Block, Line, blocks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANELS = 2
+"""Metrics that are drawn, the first ones of the study."""
+
+MARKERS = "os^Dv<>ph"
+
+
+def ribbon(study: Study, found: Found) -> "Figure":
+    """Mean and 95 % interval of the first metrics, one line a method.
+
+    What the paper printed is drawn in black.
+    """
+    from matplotlib.figure import Figure
+
+    by_name = {block.name: block for block in blocks(study, found)}
+    drawn = [by_name[name] for name in study.metrics if name in by_name][:PANELS]
+    figure = Figure(figsize=(3 + 4 * max(1, len(drawn)), 4.2), layout="constrained")
+    panels = figure.subplots(1, max(1, len(drawn)), squeeze=False)[0]
+    order = {name: i for i, name in enumerate(study.methods)}
+    for panel, block in zip(panels, drawn, strict=False):
+        _panel(panel, study, block, order)
+    handles = {}
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if handles:
+        figure.legend(
+            handles.values(),
+            handles.keys(),
+            loc="outside right center",
+            frameon=False,
+            fontsize=9,
+        )
+    figure.suptitle(study.title, fontsize=11)
+    return figure
+
+
+def graphs(study: Study, found: Found) -> "Figure":
+    """The true graph and the one that was found."""
+    from .graphs import graphs as draw
+
+    return draw(study, found)
+
+
+FIGURES: dict[str, Drawing] = {"ribbon": ribbon, "graphs": graphs}
+
+
+def png(study: Study, found: Found) -> bytes:
+    """The figure of a study as a file."""
+    file = io.BytesIO()
+    FIGURES[study.figure](study, found).savefig(file, format="png", dpi=110)
+    return file.getvalue()
+
+
+def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> None:
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    xs = np.array([cell.x for cell in study.cells], dtype=float)
+    printed = 0
+    for line in block.lines:
+        if line.printed:
+            _draw(panel, xs, line, block, "black", MARKERS[printed], ":")
+            printed += 1
+        else:
+            i = order[line.name]
+            style = "-" if i < len(COLOURS) else "--"
+            _draw(
+                panel, xs, line, block, COLOURS[i % len(COLOURS)], MARKERS[i % 9], style
+            )
+    heights = np.array(
+        [v.value for line in block.lines for v in line.values if v is not None]
+    )
+    heights = heights[np.isfinite(heights)] / block.metric.unit
+    if len(heights) and heights.min() > 0 and heights.max() > 20 * heights.min():
+        panel.set_yscale("log", nonpositive="clip")
+        panel.set_ylim(heights.min() / 2, heights.max() * 2)
+    if (xs > 0).all() and xs.max() >= 8 * xs.min():
+        panel.set_xscale("log")
+    ticks = [f"{cell.x:g}" for cell in study.cells]
+    if study.axis == "cell":
+        ticks = [cell.label.replace(" T=", "\nT=") for cell in study.cells]
+    panel.xaxis.set_major_locator(FixedLocator(xs.tolist()))
+    panel.xaxis.set_major_formatter(FixedFormatter(ticks))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set(xlabel=study.axis, ylabel=block.metric.heading)
+    tidy(panel)
+
+
+def _draw(
+    panel: "Axes",
+    xs: np.ndarray,
+    line: Line,
+    block: Block,
+    colour: str,
+    marker: str,
+    style: str,
+) -> None:
+    pairs = [(np.nan, np.nan) if v is None else (v.value, v.half) for v in line.values]
+    mean, half = np.array(pairs).T / block.metric.unit
+    face = "white" if line.printed else colour
+    panel.plot(
+        *(xs, mean, style),
+        color=colour,
+        marker=marker,
+        markerfacecolor=face,
+        ms=5,
+        label=line.name,
+    )
+    half = np.nan_to_num(half)
+    if len(xs) == 1:
+        panel.errorbar(xs, mean, half, color=colour, capsize=3)
+    elif not line.printed:
+        panel.fill_between(xs, mean - half, mean + half, color=colour, alpha=0.18, lw=0)

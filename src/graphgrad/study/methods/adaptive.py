@@ -1,0 +1,100 @@
+"""The adaptive solver: noise known or learnt, Gaussian or particle engine."""
+
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...compiling import compiled
+from ...engines import AbstractEngine, ParticleSmoother
+from ...model import StateSpaceModel, state_space_model
+from ...solution import Outcome
+from ...solvers import adaptive
+from ..draws import model_of
+from ..plan import Cell, Draws, Results
+from ..scores import keys_of, scored
+
+ENGINES: dict[str, str | AbstractEngine] = {
+    "auto": "auto",
+    "particle": ParticleSmoother(num_particles=100, smoothing="backward"),
+}
+
+
+@cache
+def _fit(engine: str, learn: tuple[str, ...], together: bool) -> Any:
+    """One function for all chunks, so that what it compiles stays compiled."""
+
+    def fit(model, key, ys):
+        found = adaptive(key, ys, model, engine=ENGINES[engine], learn=learn)
+        noise = jnp.mean(found.state_noise / model.transition.noise.variances)
+        return found.coefficients, found.code, noise
+
+    if together:
+        return compiled(jax.vmap(fit, in_axes=(None, 0, 0)))
+
+    def one_by_one(model, keys, ys):
+        fits = [fit(model, key, y) for key, y in zip(keys, ys, strict=True)]
+        return [jnp.stack(part) for part in zip(*fits, strict=True)]
+
+    return one_by_one
+
+
+def fitted(
+    name: str,
+    cell: Cell,
+    draws: Draws,
+    model: StateSpaceModel,
+    ys: np.ndarray,
+    *,
+    engine: str = "auto",
+    learn: tuple[str, ...] = (),
+) -> Results:
+    """Fit a chunk and score it; `converged` and `undecided` say how fits ended.
+
+    An accelerator fits the chunk at once. A CPU goes one by one: no fit waits for the
+    slowest, and less is compiled.
+    """
+    keys = keys_of(name, draws.seeds)
+    fit = _fit(engine, learn, jax.default_backend() != "cpu")
+    out = fit(model, keys, jnp.asarray(ys, float))
+    found, codes, noise = (np.asarray(part) for part in out)
+    return {
+        **scored(cell, draws, found),
+        "converged": (codes == Outcome.converged).astype(float),
+        "undecided": (codes == Outcome.undecided).astype(float),
+        "state_noise_ratio": noise,
+    }
+
+
+def gaussian(cell: Cell, draws: Draws) -> Results:
+    """The Gaussian engine, noises known."""
+    return fitted("adaptive", cell, draws, model_of(cell, draws), draws.observations)
+
+
+def learnt(cell: Cell, draws: Draws) -> Results:
+    """The Gaussian engine, the state noise learnt."""
+    model = model_of(cell, draws)
+    learn = ("state_noise",)
+    name = "adaptive-learnt"
+    return fitted(name, cell, draws, model, draws.observations, learn=learn)
+
+
+def particle(cell: Cell, draws: Draws) -> Results:
+    """100 particles with backward simulation, noises known."""
+    model, name = model_of(cell, draws), "adaptive-particle"
+    return fitted(name, cell, draws, model, draws.observations, engine="particle")
+
+
+def states_known(cell: Cell, draws: Draws) -> Results:
+    """The same selection given the hidden states: an oracle."""
+    system = draws.system
+    model = state_space_model(
+        system.library(cell.degree),
+        state_noise=system.state_noise,
+        observation_noise=1e-6 * system.observation_noise,
+        initial_mean=system.x0,
+        initial_noise=1e-6,
+    )
+    return fitted("states-known", cell, draws, model, draws.states[:, 1:])

@@ -1,0 +1,82 @@
+"""Scores of the coefficients that a method found."""
+
+from zlib import crc32
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from ..graph import compare_graphs
+from ..metrics import mean_abs_where_zero, rmse, rmse_nonzero, support_scores
+from .plan import Cell, Draws, Results
+
+FITS = 7
+
+
+def keys_of(method: str, seeds: np.ndarray) -> Array:
+    """One key a realisation, which depends on the method's name and the seed alone."""
+    key = jax.random.fold_in(jax.random.key(FITS), crc32(method.encode()) % 2**31)
+    return jax.vmap(lambda seed: jax.random.fold_in(key, seed))(jnp.asarray(seeds))
+
+
+def scored(
+    cell: Cell,
+    draws: Draws,
+    coefficients: np.ndarray,
+    *,
+    zero_threshold: float = 1e-6,
+) -> Results:
+    """All scores of estimated coefficients against the true ones.
+
+    Errors are in plain units. `f1`, `precision` and `recall` are about the nonzero
+    entries, those that end in `_zero` about the zeros. `rejected` is the number of
+    draws that ran away before this one, so that its mean m gives the share m / (1 + m).
+    Of the graph, `links` are those found, of which `links_wrong` have wrong terms and
+    `links_invented` should not be there; `links_missed` were not found.
+    The estimates themselves come along as `coefficients`.
+
+    Args:
+        cell: The cell.
+        draws: Its data.
+        coefficients: Estimates, `(n, Nx, M)`.
+        zero_threshold: Entries below this size count as zero; the paper's is 1e-6.
+    """
+    found = np.asarray(coefficients, float)
+    truth = np.broadcast_to(draws.system.coefficients(cell.degree), found.shape)
+    nonzero = support_scores(found, truth, zero_threshold=zero_threshold)
+    zero = support_scores(found, truth, positive="zero", zero_threshold=zero_threshold)
+    scores = {
+        "rmse": rmse(found, truth),
+        "rmse_nonzero": rmse_nonzero(found, truth, zero_threshold=zero_threshold),
+        "mean_abs_where_zero": mean_abs_where_zero(found, truth),
+        "f1": nonzero.f1,
+        "precision": nonzero.precision,
+        "recall": nonzero.recall,
+        "specificity": nonzero.specificity,
+        "exact": nonzero.accuracy == 1,
+        "f1_zero": zero.f1,
+        "precision_zero": zero.precision,
+        "rejected": draws.rejected,
+        **_links(cell, draws, found, zero_threshold),
+    }
+    results = {name: np.asarray(value, float) for name, value in scores.items()}
+    return {**results, "coefficients": found}
+
+
+def _links(
+    cell: Cell, draws: Draws, found: np.ndarray, zero_threshold: float
+) -> dict[str, list[int]]:
+    library = draws.system.library(cell.degree)
+    truth = draws.system.coefficients(cell.degree)
+    counts = [
+        compare_graphs(one, truth, library, zero_threshold=zero_threshold).counts
+        for one in found
+    ]
+    kinds = ("right", "wrong terms", "invented")
+    return {
+        "links": [sum(count[kind] for kind in kinds) for count in counts],
+        "links_wrong": [count["wrong terms"] for count in counts],
+        "links_missed": [count["missed"] for count in counts],
+        "links_invented": [count["invented"] for count in counts],
+    }

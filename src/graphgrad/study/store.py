@@ -1,0 +1,169 @@
+"""Results on disk: one SQLite file, one row a fit."""
+
+import io
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .plan import Fits, Found, Study
+from .tasks import Row, Task, granted, tasks_of
+
+FORMAT = 0x67677374
+"""Marks the file as ours."""
+
+VERSION = 1
+
+TABLE = """
+CREATE TABLE fits (
+    study TEXT NOT NULL,
+    cell TEXT NOT NULL,
+    configuration TEXT NOT NULL,
+    method TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    metrics TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    versions TEXT NOT NULL,
+    coefficients BLOB,
+    PRIMARY KEY (study, cell, configuration, method, seed)
+)
+"""
+
+
+class Store:
+    """Fits that are done, in one file with one writer.
+
+    Rows belong to the configuration that made them: a cell or chunk that has changed
+    since begins anew. Used as a context.
+
+    Args:
+        path: The file; made if it is not there.
+        create: Whether it may be made.
+    """
+
+    def __init__(self, path: Path, *, create: bool = True):
+        if not create and not path.is_file():
+            raise ValueError(
+                f"`--store` must be a file of results, got {path}: no such file. "
+                "`graphgrad reproduce NAME` makes one."
+            )
+        try:
+            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+            self._prepare()
+        except sqlite3.Error as error:
+            raise ValueError(
+                f"`--store` must be a file of results, got {path}: {error}. "
+                "Name another file."
+            ) from None
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def missing(self, tasks: Iterable[Task]) -> list[Task]:
+        """Those of the tasks that are still to be run."""
+        return [task for task in tasks if not self._has(task)]
+
+    def add(self, task: Task, rows: Iterable[Row]) -> None:
+        """Write all rows of a task, or none of them."""
+        whose = (task.study, task.cell.label, task.digest, task.method)
+        values = [
+            (
+                *(*whose, row.seed, json.dumps(row.metrics), row.seconds),
+                *(json.dumps(row.versions, sort_keys=True), _packed(row.coefficients)),
+            )
+            for row in rows
+        ]
+        holes = ", ".join("?" * 9)
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(
+                f"INSERT OR REPLACE INTO fits VALUES ({holes})", values
+            )
+
+    def found(self, study: Study, realisations: int) -> Found:
+        """What is stored of a study as it is now configured.
+
+        Args:
+            study: The study.
+            realisations: Those of a higher number are left out.
+        """
+        found = {}
+        for task in tasks_of(study, 1):
+            most = granted(study, task.method, realisations)
+            fits = self._fits(task, most)
+            if fits is not None:
+                found[task.cell.label, task.method] = fits
+        return found
+
+    def _fits(self, task: Task, realisations: int) -> Fits | None:
+        rows = self._connection.execute(
+            "SELECT seed, metrics, seconds, versions, coefficients FROM fits WHERE "
+            "study = ? AND cell = ? AND configuration = ? AND method = ? AND seed < ? "
+            "ORDER BY seed",
+            (task.study, task.cell.label, task.digest, task.method, realisations),
+        ).fetchall()
+        if not rows:
+            return None
+        told = [json.loads(row[1]) for row in rows]
+        names = dict.fromkeys(name for metrics in told for name in metrics)
+        kept = [_unpacked(row[4]) for row in rows if row[4] is not None]
+        return Fits(
+            seeds=np.array([row[0] for row in rows]),
+            metrics={
+                name: np.array([metrics.get(name, np.nan) for metrics in told])
+                for name in names
+            },
+            seconds=np.array([row[2] for row in rows]),
+            coefficients=np.stack(kept) if len(kept) == len(rows) else None,
+            versions=tuple(map(json.loads, dict.fromkeys(row[3] for row in rows))),
+        )
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        [marked] = execute("PRAGMA application_id").fetchone()
+        [version] = execute("PRAGMA user_version").fetchone()
+        [tables] = execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables == 0 and marked == 0:
+            # Readers do not wait for the writer, and what is written stays.
+            execute("PRAGMA journal_mode = WAL")
+            with self._connection:
+                execute("BEGIN IMMEDIATE")
+                execute(TABLE)
+                execute(f"PRAGMA application_id = {FORMAT}")
+                execute(f"PRAGMA user_version = {VERSION}")
+            return
+        if marked != FORMAT:
+            raise sqlite3.DatabaseError("a database of something else")
+        if version != VERSION:
+            raise sqlite3.DatabaseError(
+                f"its version is {version}, and this program reads {VERSION}"
+            )
+
+    def _has(self, task: Task) -> bool:
+        [count] = self._connection.execute(
+            "SELECT count(*) FROM fits WHERE study = ? AND cell = ? AND "
+            "configuration = ? AND method = ? AND seed BETWEEN ? AND ?",
+            (
+                *(task.study, task.cell.label, task.digest, task.method),
+                *(int(task.seeds[0]), int(task.seeds[-1])),
+            ),
+        ).fetchone()
+        return count == task.size
+
+
+def _packed(array: Any) -> bytes | None:
+    if array is None:
+        return None
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _unpacked(data: bytes) -> np.ndarray:
+    return np.load(io.BytesIO(data), allow_pickle=False)

@@ -1,0 +1,205 @@
+"""A task: one method on the realisations of one chunk of one cell."""
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..checks import check_choice
+from .plan import Cell, Draws, Method, Study
+
+PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
+"""Packages whose versions may move results."""
+
+Methods = Mapping[str, Method] | None
+"""Methods by name; those of the project if None."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a process must know to do its part.
+
+    Attributes:
+        study: Name of the study.
+        cell: The cell itself.
+        method: Name of the method.
+        number: Number of the chunk.
+        size: Realisations in a chunk.
+        keep: Whether coefficients are kept.
+    """
+
+    study: str
+    cell: Cell
+    method: str
+    number: int
+    size: int
+    keep: bool = False
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """Its realisations: those of a chunk are the same whatever else is run."""
+        return np.arange(self.number * self.size, (self.number + 1) * self.size)
+
+    @property
+    def digest(self) -> str:
+        """Of what its numbers depend on, so that old rows are not taken for new."""
+        told = [asdict(self.cell), self.size, importlib.metadata.version("graphgrad")]
+        text = json.dumps(told, sort_keys=True, default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        first, last = self.seeds[0], self.seeds[-1]
+        place = f"{self.study}, {self.cell.label}, {self.method}"
+        return f"{place}, realisations {first} to {last}"
+
+
+class Row(NamedTuple):
+    """One fit."""
+
+    seed: int
+    metrics: dict[str, float]
+    seconds: float
+    versions: dict[str, str]
+    coefficients: np.ndarray | None
+
+
+class Outcome(NamedTuple):
+    """What came of a task: rows, or what went wrong in one line; and its seconds."""
+
+    rows: list[Row]
+    fault: str | None
+    seconds: float
+
+
+def tasks_of(
+    study: Study,
+    realisations: int,
+    *,
+    methods: Sequence[str] | None = None,
+    cells: Sequence[str] | None = None,
+) -> list[Task]:
+    """Tasks of a study, cell by cell, and chunk by chunk: methods share the data.
+
+    Args:
+        study: The study.
+        realisations: How many each method gets, if the study grants it so many.
+        methods: Names of those that are run; all if None.
+        cells: Labels of those that are run; all if None.
+    """
+    return [
+        Task(study.name, cell, method, number, study.chunk, study.keep_coefficients)
+        for cell in study.cells
+        if cells is None or cell.label in cells
+        for number in range(_chunks(study, realisations))
+        for method in study.methods
+        if methods is None or method in methods
+        if number < _chunks(study, granted(study, method, realisations))
+    ]
+
+
+def granted(study: Study, method: str, realisations: int) -> int:
+    """Realisations that a method gets when so many are asked for."""
+    return min(realisations, study.most.get(method, realisations))
+
+
+def _chunks(study: Study, realisations: int) -> int:
+    return -(-realisations // study.chunk)
+
+
+def attempt(task: Task, methods: Methods = None) -> Outcome:
+    """Run a task; whatever is raised becomes a fault, so that others can go on."""
+    begin = time.perf_counter()
+    rows, fault = [], None
+    try:
+        rows = run_task(task, methods)
+    except Exception as error:
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = where and f" ({where.tb_frame.f_code.co_filename}:{where.tb_lineno})"
+        fault = " ".join(f"{type(error).__name__}: {error}{place or ''}".split())
+    return Outcome(rows, fault, time.perf_counter() - begin)
+
+
+def run_task(task: Task, methods: Methods = None) -> list[Row]:
+    """Draw the data of a chunk and fit them; one row a realisation.
+
+    In double precision, unless the settings of the cell have `precision="single"`. BLAS
+    has one thread, as Dask has it: with more, the last digits are others.
+    """
+    import jax
+    import scipy.linalg  # noqa: F401  # brings a BLAS of its own
+    from threadpoolctl import threadpool_limits
+
+    if methods is None:
+        from .methods import METHODS
+
+        methods = METHODS
+    check_choice("method", task.method, methods)
+    double = task.cell.settings.get("precision") != "single"
+    with jax.enable_x64(double), threadpool_limits(1, "blas"):
+        draws = _data(task)
+        begin = time.perf_counter()
+        results = dict(methods[task.method](task.cell, draws))
+        spent = (time.perf_counter() - begin) / task.size
+    coefficients = results.pop("coefficients", None)
+    seconds = results.pop("seconds", np.full(task.size, spent))
+    results.setdefault("rejected", draws.rejected)
+    for name, values in results.items():
+        if np.shape(values) != (task.size,):
+            raise ValueError(
+                f"`{name}` of method {task.method!r} must have shape ({task.size},), "
+                f"got {np.shape(values)}."
+            )
+    used = versions()
+    return [
+        Row(
+            int(seed),
+            {name: float(values[i]) for name, values in results.items()},
+            float(seconds[i]),
+            used,
+            np.asarray(coefficients[i])
+            if task.keep and coefficients is not None
+            else None,
+        )
+        for i, seed in enumerate(task.seeds)
+    ]
+
+
+_drawn: dict[tuple[str, int], Draws] = {}
+"""The data of the last task, which the next one often shares."""
+
+
+def _data(task: Task) -> Draws:
+    from .draws import draw
+
+    key = (task.digest, task.number)
+    if key not in _drawn:
+        _drawn.clear()
+        _drawn[key] = draw(task.cell, task.seeds)
+    made = _drawn[key]
+    # Copies: what a method does to its data is nothing to the next one.
+    return replace(
+        made, states=made.states.copy(), observations=made.observations.copy()
+    )
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of what may move results, and the device."""
+    import jax
+
+    found = {"python": platform.python_version()}
+    for part in PARTS:
+        try:
+            found[part] = importlib.metadata.version(part)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {**found, "device": jax.devices()[0].device_kind}
