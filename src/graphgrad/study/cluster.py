@@ -99,12 +99,16 @@ def _key(task: Task) -> str:
 
 def _check_versions(client: Any) -> None:
     """The same numbers come from the same code alone."""
-    ours = versions()["graphgrad"]
+
+    def code(used: dict[str, str]) -> str:
+        return f"{used['graphgrad']} (source {used['source']})"
+
+    ours = code(versions())
     for worker, theirs in client.run(versions).items():
-        if theirs["graphgrad"] != ours:
+        if code(theirs) != ours:
             raise ValueError(
                 f"`--cluster` must have graphgrad {ours} on every worker, got "
-                f"{theirs['graphgrad']} on {worker}. Install the same there."
+                f"{code(theirs)} on {worker}. Install the same there."
             )
 
 

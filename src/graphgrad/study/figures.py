@@ -88,6 +88,9 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
     if len(heights) and heights.min() > 0 and heights.max() > 20 * heights.min():
         panel.set_yscale("log", nonpositive="clip")
         panel.set_ylim(heights.min() / 2, heights.max() * 2)
+    elif len(heights) and heights.min() >= 0 and heights.max() <= 1:
+        low, high = panel.get_ylim()
+        panel.set_ylim(max(low, -0.03), min(high, 1.03))  # a share is no more than 1
     if (xs > 0).all() and xs.max() >= 8 * xs.min():
         panel.set_xscale("log")
     ticks = [f"{cell.x:g}" for cell in study.cells]

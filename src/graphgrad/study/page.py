@@ -107,7 +107,10 @@ def _errors(cells: Sequence[Below]) -> str:
 ### Errors beside that of a method that knows the support
 
 `support-known` estimates only the coefficients that are not zero. A method that must
-also find which ones these are has more to learn from the same data. {_counted(cells)}
+also find which ones these are has more to learn from the same data.
+
+{_counted(cells)}
+
 RMSE in 1e-3, over all entries of C; it may be that the paper's RMSE has another scale
 or another average, which we could not find in the text.
 
@@ -123,7 +126,7 @@ def _counted(cells: Sequence[Below]) -> str:
         middle = sum(c.printed < c.median for c in ones)
         if ones:
             said.append(
-                f"With data {whose}, {mean} of {len(ones)} printed errors are below "
+                f"- With data {whose}, {mean} of {len(ones)} printed errors are below "
                 f"the yardstick's mean, and {middle} are below its median."
             )
     return "\n".join(said)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,13 @@ from .plan import Cell, Draws, Method, Study
 
 PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
 """Packages whose versions may move results."""
+
+ROOMS = (
+    *("library/*.py", "model/*.py", "engines/*.py", "penalties/*.py", "solvers/*.py"),
+    *("selection/*.py", "systems/*.py", "metrics.py", "study/methods/*.py"),
+    *("study/draws.py", "study/scores.py"),
+)
+"""Code that may move results."""
 
 Methods = Mapping[str, Method] | None
 """Methods by name; those of the project if None."""
@@ -202,4 +210,13 @@ def versions() -> dict[str, str]:
             found[part] = importlib.metadata.version(part)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return {**found, "device": jax.devices()[0].device_kind}
+    return {**found, "source": _source(), "device": jax.devices()[0].device_kind}
+
+
+def _source() -> str:
+    """Digest of the code that moves numbers: a version may have many states."""
+    home = Path(__file__).parent.parent
+    found = hashlib.sha256()
+    for path in sorted(path for room in ROOMS for path in home.glob(room)):
+        found.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()[:8]

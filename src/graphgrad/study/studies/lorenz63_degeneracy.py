@@ -37,9 +37,10 @@ STUDIES = (
             "within a few steps, more particles delay that little, and logarithms do "
             "not cure it, since the particles themselves overflow. What does not: how "
             "long it takes. It is 3 to 8 steps here, not 8 to 111, and hardly depends "
-            "on K. A product of likelihoods is lost by the true C as well, after 10 "
-            "to 15 steps, so that no C of this model lasts the 111 steps that the "
-            "paper prints for it; step by step, or in logarithms, the true C lasts.",
+            "on K. The product is lost by the true C as well, after 10 to 15 steps, "
+            "and on average no other C explains the data better: the paper's 111 steps "
+            "cannot be the product's. Step by step, or in logarithms, the true C lasts "
+            "to the end but for the fewest particles.",
         ),
     ),
 )
