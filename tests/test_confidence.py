@@ -125,7 +125,7 @@ def test_noises_are_drawn_about_the_truth():
     ys = gg.simulate(jax.random.key(5), model, steps=300).observations
     learn = ("state_noise", "observation_noise")
     fit = regression(ys, model)
-    options = {"draws": 1000, "learn": learn}
+    options = {"draws": 500, "warm_up": 100, "learn": learn}
     found = gg.posterior(KEY, ys, model, fit, **options)
     assert found.terms[0, 1] > 0.99
     assert found.terms[0, 0] < 0.5
