@@ -143,8 +143,9 @@ def test_refits_on_blocks(fitted):
     """True terms come out more often than others; a known one always."""
     ys, fit = fitted
     truth = np.asarray(SYSTEM.coefficients() != 0)
-    # One round in place of three: a third of what there is to compile.
-    options = {"refits": 6, "block": 20, "settings": gg.AdaptiveSteps(rounds=1)}
+    # One round in place of three compiles sooner. With data of seeds 0 to 2 true terms
+    # came out in 0.83 to 0.96 of the refits, others in 0 to 0.21.
+    options = {"refits": 6, "block": 50, "settings": gg.AdaptiveSteps(rounds=1)}
     found = gg.stability(KEY, ys, SYSTEM.model(), fit, **options)
     terms = np.asarray(found.terms)
     assert found.coefficients.shape == (6, *truth.shape)

@@ -61,7 +61,7 @@ def stability(
         >>> fit = gg.adaptive(jax.random.key(1), ys, system.model())
         >>> short = gg.AdaptiveSteps(rounds=1)  # for an example, and not for good
         >>> found = gg.stability(jax.random.key(2), ys, system.model(), fit,
-        ...                      refits=6, block=20, settings=short)
+        ...                      refits=6, block=50, settings=short)
         >>> found.terms.shape, found.edges.shape
         ((2, 6), (2, 2))
     """
