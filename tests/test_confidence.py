@@ -197,6 +197,8 @@ def test_refits_on_blocks(fitted):
         ),
     ],
 )
-def test_bad_settings_are_named(fitted, call, message):
+def test_bad_settings_are_named(call, message):
+    ys = SYSTEM.simulate(jax.random.key(0), steps=100).observations
+    fit = regression(ys, SYSTEM.model())
     with pytest.raises(ValueError, match=message):
-        call(*fitted)
+        call(ys, fit)
