@@ -125,7 +125,7 @@ def test_noises_are_drawn_about_the_truth():
     ys = gg.simulate(jax.random.key(5), model, steps=300).observations
     learn = ("state_noise", "observation_noise")
     fit = regression(ys, model)
-    options = {"draws": 1000, "learn": learn}
+    options = {"draws": 500, "warm_up": 100, "learn": learn}
     found = gg.posterior(KEY, ys, model, fit, **options)
     assert found.terms[0, 1] > 0.99
     assert found.terms[0, 0] < 0.5
@@ -143,7 +143,10 @@ def test_refits_on_blocks(fitted):
     """True terms come out more often than others; a known one always."""
     ys, fit = fitted
     truth = np.asarray(SYSTEM.coefficients() != 0)
-    found = gg.stability(KEY, ys, SYSTEM.model(), fit, refits=6, block=20)
+    # One round in place of three compiles sooner. With data of seeds 0 to 2 true terms
+    # came out in 0.83 to 0.96 of the refits, others in 0 to 0.21.
+    options = {"refits": 6, "block": 50, "settings": gg.AdaptiveSteps(rounds=1)}
+    found = gg.stability(KEY, ys, SYSTEM.model(), fit, **options)
     terms = np.asarray(found.terms)
     assert found.coefficients.shape == (6, *truth.shape)
     assert terms[truth].mean() > terms[~truth].mean() + 0.5
@@ -194,6 +197,8 @@ def test_refits_on_blocks(fitted):
         ),
     ],
 )
-def test_bad_settings_are_named(fitted, call, message):
+def test_bad_settings_are_named(call, message):
+    ys = SYSTEM.simulate(jax.random.key(0), steps=100).observations
+    fit = regression(ys, SYSTEM.model())
     with pytest.raises(ValueError, match=message):
-        call(*fitted)
+        call(ys, fit)

@@ -74,6 +74,7 @@ def test_agreeing_starts_end_the_batching_and_are_averaged():
 @pytest.mark.slow
 def test_disagreement_to_the_end_is_an_outcome():
     model, ys = _data()
+    ys = ys[:20]
     planted = model.coefficients + jnp.array([0.0, 3.0, -3.0])[:, None, None]
     found = gg.multistart(
         jax.random.key(2),
@@ -86,7 +87,7 @@ def test_disagreement_to_the_end_is_an_outcome():
         settings=SETTINGS,
     )
     assert found.members == ()
-    assert found.batches == found.batches_in_all
+    assert found.batches == found.batches_in_all == 2
     assert found.solution.outcome is gg.Outcome.no_consensus
     # The best start is the one at the truth.
     assert np.allclose(found.solution.coefficients, found.candidates[0])

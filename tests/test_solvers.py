@@ -17,7 +17,7 @@ from oracles import linear_model
 QUICK = gg.GradientSteps(20, particle_filter=gg.ParticleFilter(20))
 
 
-def linear_data(steps=30, seed=0):
+def linear_data(steps=20, seed=0):
     model = linear_model()
     return model, gg.simulate(jax.random.key(seed), model, steps=steps).observations
 
@@ -65,7 +65,7 @@ def test_padded_lengths_are_few_and_long_enough(T):
 
 @pytest.mark.slow
 def test_same_key_same_result_and_a_watched_fit_is_the_same_fit():
-    model, ys = linear_data(steps=40)
+    model, ys = linear_data()
     seen = []
     first = gg.b_graphgrad(jax.random.key(1), ys, model, gg.L1(0.1), settings=QUICK)
     again = gg.b_graphgrad(
@@ -74,16 +74,16 @@ def test_same_key_same_result_and_a_watched_fit_is_the_same_fit():
     other = gg.b_graphgrad(jax.random.key(2), ys, model, gg.L1(0.1), settings=QUICK)
     assert jnp.allclose(first.coefficients, again.coefficients, atol=1e-5)
     assert not jnp.allclose(first.coefficients, other.coefficients, atol=1e-5)
-    assert [progress.length for progress in seen] == [10, 20, 30, 40]
-    assert seen[-1].batches == 4
+    assert [progress.length for progress in seen] == [10, 20]
+    assert seen[-1].batches == 2
 
 
 @pytest.mark.slow
 def test_starts_are_uniform_and_all_batches_are_recorded():
-    model, ys = linear_data(steps=40)
+    model, ys = linear_data()
     solution = gg.b_graphgrad(jax.random.key(1), ys, model, gg.L1(0.1), settings=QUICK)
     assert (jnp.abs(solution.start) < 1).all()
-    assert sum(len(values) for values in solution.log_likelihoods) == 4
+    assert sum(len(values) for values in solution.log_likelihoods) == 2
     assert (solution.path[-1][-1] == solution.coefficients).all()
 
 
@@ -113,14 +113,19 @@ def test_one_step_is_gradient_then_prox(x64):
 
 @pytest.mark.slow
 def test_subgradient_variant_has_no_exact_zeros_where_prox_has(x64):
-    model, ys = linear_data(steps=20)
+    model, ys = linear_data()
     fits = {
         update: gg.s_graphgrad(
             jax.random.key(0),
             ys,
             model,
             gg.L1(300.0),
-            settings=gg.GradientSteps(300, learning_rate=1e-2, update=update),
+            settings=gg.GradientSteps(
+                300,
+                learning_rate=1e-2,
+                update=update,
+                particle_filter=gg.ParticleFilter(20),
+            ),
         )
         for update in ("prox", "subgradient")
     }
@@ -255,10 +260,13 @@ def test_at_most_six_compilations_at_200_steps():
 
 @pytest.mark.slow
 def test_b_graphgrad_recovers_a_damped_linear_system(x64):
-    """F1 is 1 for seeds 0 to 3, 0.99 on average over ten; see docs/paper.md."""
+    """F1 is 1 for seeds 0 to 4; with 100 particles for ten seeds, see docs/paper.md."""
     model = damped_oscillator()
     ys = gg.simulate(jax.random.key(0), model, steps=50).observations
-    solution = gg.b_graphgrad(jax.random.key(100), ys, model, gg.L1(3.0))
+    settings = gg.GradientSteps(particle_filter=gg.ParticleFilter(30))
+    solution = gg.b_graphgrad(
+        jax.random.key(100), ys, model, gg.L1(3.0), settings=settings
+    )
     assert solution.outcome in (gg.Outcome.completed, gg.Outcome.still_rising)
     assert support_scores(solution.coefficients, model.coefficients).f1 == 1
 

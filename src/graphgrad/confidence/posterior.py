@@ -201,13 +201,10 @@ def _draw(
         )
         return state, drawn
 
-    warm_key, key = jax.random.split(key)
-    begin, _ = jax.lax.scan(
-        lambda state, key: (step(state, key)[0], None),
-        begin,
-        jax.random.split(warm_key, warm_up),
-    )
-    _, (C, q, r) = jax.lax.scan(step, begin, jax.random.split(key, draws))
+    # One loop for both, which compiles in half the time of two.
+    keys = map(jax.random.split, jax.random.split(key), (warm_up, draws))
+    drawn = jax.lax.scan(step, begin, jnp.concatenate(list(keys)))[1]
+    C, q, r = (values[warm_up:] for values in drawn)
     present = jnp.asarray(told.zero, ys.dtype) != C
     edges = edges_of(present, model.library.incidence)
     return Posterior(jnp.mean(present, axis=0), edges, C, q, r)

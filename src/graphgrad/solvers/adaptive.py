@@ -261,5 +261,5 @@ def _progress(
         most=most,
         log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
         n_nonzero=int(np.count_nonzero(parameters)),
-        coefficients=np.asarray(plan.coefficients(parameters)),
+        coefficients=np.asarray(plan.coefficients(jnp.asarray(parameters))),
     )
