@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import graphgrad as gg
-from graphgrad.demo import damped_oscillator
 from graphgrad.metrics import rmse, support_scores
 
 PRINTED = gg.GradientSteps(steps=500)
@@ -77,7 +76,7 @@ def on_the_attractor(dt: float) -> gg.StateSpaceModel:
 def rows() -> dict[str, Row]:
     lv, stated = lotka_volterra(0.1), gg.systems.lorenz63(dt=0.025)
     return {
-        "damped oscillator, d=1": Row(damped_oscillator(), 50, 3.0),
+        "damped oscillator, d=1": Row(gg.systems.damped_oscillator().model(), 50, 3.0),
         "two oscillators, d=1": Row(two_oscillators(), 60, 1.0),
         "Lotka-Volterra, dt 0.1": Row(lv, 60, 0.3),
         "Lotka-Volterra, dt 0.1, start at identity": Row(

@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch
 
 import graphgrad as gg
-from graphgrad.demo import damped_oscillator
 from graphgrad.graph import to_networkx
 
 HERE = Path(__file__).parent
@@ -89,7 +88,7 @@ def lorenz() -> None:
 
 def oscillator() -> None:
     """Noisy data, how the paper's algorithm moved the coefficients, the graph."""
-    truth = damped_oscillator()
+    truth = gg.systems.damped_oscillator().model()
     ys = gg.simulate(jax.random.key(0), truth, steps=50).observations
     batches = []
     solution = gg.b_graphgrad(

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad.demo import damped_oscillator
 from graphgrad.engines.information import information
 from graphgrad.model import GaussianNoise
 
@@ -299,7 +298,7 @@ def test_all_noises_are_learnt(x64):
 
 @pytest.mark.slow
 def test_particles_find_what_gaussians_do():
-    model = damped_oscillator()
+    model = gg.systems.damped_oscillator().model()
     ys = gg.simulate(jax.random.key(5), model, steps=60).observations
     engine = gg.ParticleSmoother(100, smoothing="backward")
     gaussian = gg.adaptive(KEY, ys, model)

@@ -7,7 +7,6 @@ import optax
 import pytest
 
 import graphgrad as gg
-from graphgrad.demo import damped_oscillator
 from graphgrad.metrics import support_scores
 from graphgrad.solvers import SOLVERS
 from graphgrad.solvers.batching import padded_lengths
@@ -261,7 +260,7 @@ def test_at_most_six_compilations_at_200_steps():
 @pytest.mark.slow
 def test_b_graphgrad_recovers_a_damped_linear_system(x64):
     """F1 is 1 for seeds 0 to 4; with 100 particles for ten seeds, see docs/paper.md."""
-    model = damped_oscillator()
+    model = gg.systems.damped_oscillator().model()
     ys = gg.simulate(jax.random.key(0), model, steps=50).observations
     settings = gg.GradientSteps(particle_filter=gg.ParticleFilter(30))
     solution = gg.b_graphgrad(

@@ -45,6 +45,7 @@ RATES = {
         0.08 * (v + 0.7 - 0.8 * w),
     ),
     "rossler": lambda x, y, z: (-y - z, x + 0.2 * y, 0.2 + z * (x - 5.7)),
+    "damped_oscillator": lambda x, y: (-0.1 * x + 0.3 * y, -0.3 * x - 0.1 * y),
 }
 NONZEROS = {
     "lorenz63": 7,
@@ -57,6 +58,7 @@ NONZEROS = {
     "oregonator": 9,
     "fitzhugh_nagumo": 7,
     "rossler": 8,
+    "damped_oscillator": 4,
 }
 
 

@@ -8,9 +8,7 @@ import numpy as np
 
 from .equations import equations
 from .estimator import GraphGrad
-from .library import Polynomial
 from .metrics import rmse, support_scores
-from .model import StateSpaceModel, state_space_model
 from .systems import System, lorenz63
 
 
@@ -44,15 +42,4 @@ def beside_truth(fitted: GraphGrad) -> Iterator[str]:
         f"Of {truth.size} possible terms {wrong or 'none'} is wrong (F1 "
         f"{float(scores.f1):.2f}). Coefficients are off by {far[right].max():.1f} "
         f"standard errors at most, RMSE {float(rmse(fitted.coef_, truth)):.4f}."
-    )
-
-
-def damped_oscillator() -> StateSpaceModel:
-    """A linear model that the paper's algorithm recovers, too."""
-    return state_space_model(
-        Polynomial(n_states=2, degree=1),
-        [[0.0, 0.9, 0.3], [0.0, -0.3, 0.9]],
-        state_noise=0.01,
-        observation_noise=0.01,
-        initial_mean=[3.0, 0.0],
     )

@@ -7,29 +7,12 @@ from jaxtyping import PRNGKeyArray
 
 from ..library import Polynomial
 from ..model import StateSpaceModel, state_space_model
-from ..systems import System, get, lorenz63, polynomial_rate
+from ..systems import System, get, lorenz63
 from .plan import Cell, Draws
 
 DATA = 2024
 PARAMETERS = 2025
 MOST_REDRAWS = 100_000
-
-
-def damped_oscillator() -> System:
-    """The linear model of `graphgrad.demo`, which the paper's algorithm recovers."""
-    return System(
-        "damped oscillator",
-        ("x1", "x2"),
-        polynomial_rate(
-            {"x1": {"x1": -0.1, "x2": 0.3}, "x2": {"x1": -0.3, "x2": -0.1}}
-        ),
-        dt=1.0,
-        x0=[3.0, 0.0],
-        state_noise=0.01,
-        observation_noise=0.01,
-        initial_noise=1.0,
-        bound=100.0,
-    )
 
 
 def lorenz63_unscaled(key: PRNGKeyArray, *, dt: float = 0.025) -> System:
@@ -47,8 +30,6 @@ def lorenz63_unscaled(key: PRNGKeyArray, *, dt: float = 0.025) -> System:
 def system_of(cell: Cell, seed: int) -> System:
     """The system of one realisation; where its parameters are drawn, by the seed."""
     key = jax.random.fold_in(jax.random.key(PARAMETERS), seed)
-    if cell.system == "damped_oscillator":
-        return damped_oscillator(**cell.options)
     if cell.system == "lorenz63_unscaled":
         return lorenz63_unscaled(key, **cell.options)
     return get(cell.system, key=key, **cell.options)

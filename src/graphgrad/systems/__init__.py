@@ -9,6 +9,7 @@ from jaxtyping import PRNGKeyArray
 from ..checks import check_choice
 from .base import System as System
 from .brusselator import brusselator as brusselator
+from .damped_oscillator import damped_oscillator as damped_oscillator
 from .fitzhugh_nagumo import fitzhugh_nagumo as fitzhugh_nagumo
 from .kuramoto import KuramotoRate as KuramotoRate
 from .kuramoto import kuramoto as kuramoto
@@ -41,6 +42,7 @@ SYSTEMS: dict[str, Callable[..., System]] = {
         oregonator,
         fitzhugh_nagumo,
         rossler,
+        damped_oscillator,
         random_sparse,
     )
 }

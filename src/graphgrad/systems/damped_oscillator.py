@@ -1,0 +1,42 @@
+"""A linear oscillator that loses energy: small enough for every solver here."""
+
+from .base import System
+from .rates import polynomial_rate
+
+
+def damped_oscillator(
+    *,
+    dt: float = 1.0,
+    damping: float = 0.1,
+    frequency: float = 0.3,
+    noise: float = 0.1,
+    observation_std: float = 0.1,
+) -> System:
+    """A spiral into the origin: two states, of degree 1.
+
+    Args:
+        dt: Time step.
+        damping: Share of the distance that is lost in a unit of time.
+        frequency: Turn in a unit of time, in radians.
+        noise: The state noise has standard deviation sqrt(dt) * noise.
+        observation_std: Standard deviation of the observation noise.
+
+    Examples:
+        >>> damped_oscillator().coefficients().tolist()
+        [[0.0, 0.9, 0.3], [0.0, -0.3, 0.9]]
+    """
+    equations = {
+        "x1": {"x1": -damping, "x2": frequency},
+        "x2": {"x1": -frequency, "x2": -damping},
+    }
+    return System(
+        "damped_oscillator",
+        tuple(equations),
+        polynomial_rate(equations),
+        dt=dt,
+        x0=[3.0, 0.0],
+        state_noise=dt * noise**2,
+        observation_noise=observation_std**2,
+        initial_noise=1.0,
+        bound=100.0,
+    )
