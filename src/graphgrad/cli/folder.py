@@ -2,7 +2,6 @@
 
 import csv
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .. import storage
+from ..files import beside
 
 HEADER = "model.json"
 FILES = (
@@ -56,12 +56,11 @@ def new_folder(out: Path) -> Iterator[Path]:
     """An empty folder beside `out`, gone afterwards unless it was put in its place."""
     out = out.resolve()
     above = [parent for parent in out.parents if not parent.exists()]
-    temporary = _beside(out)
     try:
-        temporary.mkdir(parents=True)
-        yield temporary
+        with beside(out) as temporary:
+            temporary.mkdir(parents=True)
+            yield temporary
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
         for folder in above:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
@@ -147,25 +146,7 @@ def new_file(out: Path | None) -> Iterator[Any]:
     if out is None:
         yield sys.stdout
         return
-    temporary = _beside(out.resolve())
-    try:
+    with beside(out.resolve()) as temporary:
         with temporary.open("x", newline="", encoding="utf-8") as file:
             yield file
         os.replace(temporary, out.resolve())
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there when it is whole; an older one is replaced."""
-    temporary = _beside(path.resolve())
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path.resolve())
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _beside(path: Path) -> Path:
-    """Another name in the same folder."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")

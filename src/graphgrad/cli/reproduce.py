@@ -175,9 +175,9 @@ def _run(
 
 def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:
     """Print the table, and write it and the figure."""
+    from ..files import write_whole
     from ..study import tables
     from ..study.figures import png
-    from .folder import write_whole
 
     title = f"# {study.title}\n\n"
     table = tables.markdown(study, found, times=times)
@@ -198,9 +198,9 @@ def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:
 def _write_page(
     studies: "list[Study]", store: "Store", realisations: int, out: Path
 ) -> None:
+    from ..files import write_whole
     from ..study.figures import png
     from ..study.page import FOLDER, page
-    from .folder import write_whole
 
     found = {s.name: store.found(s, realisations) for s in studies}
     (out / FOLDER).mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,11 @@
 
 import base64
 import hashlib
-import os
-import secrets
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from ..files import write_whole
 from .edges import edges
 from .findings import Findings
 from .payload import embedded, payload
@@ -53,16 +52,7 @@ def write_report(path: str | Path, findings: Findings) -> None:
         raise FileNotFoundError(
             f"`path` must lie in a folder that exists, got {path}. Make the folder."
         )
-    text = page(findings).encode("utf-8")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, page(findings).encode("utf-8"))
 
 
 def page(findings: Findings) -> str:

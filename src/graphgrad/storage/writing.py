@@ -3,16 +3,14 @@
 import io
 import json
 import os
-import secrets
-import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..files import beside, put, write_whole
 from .layout import (
     ARRAYS,
     FORMAT,
@@ -64,20 +62,18 @@ def write(
             f"`path` must lie in a folder that exists, got {path}. Make the folder."
         )
     if single:
-        with _beside(path) as temporary:
-            _put(temporary, _archive(files, compress=False))
-            os.replace(temporary, path)
+        write_whole(path, _archive(files, compress=False))
     elif not path.exists():
-        with _beside(path) as temporary:
+        with beside(path) as temporary:
             temporary.mkdir()
             for name, content in files.items():
-                _put(temporary / name, content)
+                put(temporary / name, content)
             os.replace(temporary, path)
     else:
         # The header comes last: it has the hashes, so that a reader would notice.
-        with _beside(path / ARRAYS) as first, _beside(path / HEADER) as second:
-            _put(first, files[ARRAYS])
-            _put(second, files[HEADER])
+        with beside(path / ARRAYS) as first, beside(path / HEADER) as second:
+            put(first, files[ARRAYS])
+            put(second, files[HEADER])
             os.replace(first, path / ARRAYS)
             os.replace(second, path / HEADER)
 
@@ -130,23 +126,3 @@ def _archive(files: Mapping[str, bytes], *, compress: bool = True) -> bytes:
                 zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED,
             )
     return out.getvalue()
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A name in the same folder, and nothing there afterwards, whatever happens."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield temporary
-    finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
-
-
-def _put(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

@@ -4,6 +4,7 @@ from ..plan import Cell, Study
 from ..printed import printed
 from ..wording import (
     BOUNDED,
+    METHODS,
     MOST,
     ORACLES,
     PEERS,
@@ -13,20 +14,6 @@ from ..wording import (
     WEAK,
     WEIGHTS,
     as_printed,
-)
-
-METHODS = (
-    "b-graphgrad",
-    "s-graphgrad",
-    "pmle",
-    "adaptive",
-    "adaptive-learnt",
-    "support-known",
-    "states-known",
-    "lasso",
-    "sindy-stlsq",
-    "sindy-ensemble",
-    "sindy-weak",
 )
 
 

@@ -3,6 +3,7 @@
 from ..plan import Cell, Study
 from ..printed import printed
 from ..wording import (
+    METHODS,
     MOST,
     ORACLES,
     PEERS,
@@ -14,19 +15,6 @@ from ..wording import (
     as_printed,
 )
 
-METHODS = (
-    "b-graphgrad",
-    "s-graphgrad",
-    "pmle",
-    "adaptive",
-    "adaptive-learnt",
-    "support-known",
-    "states-known",
-    "lasso",
-    "sindy-stlsq",
-    "sindy-ensemble",
-    "sindy-weak",
-)
 VARIANCES = (0.01, 0.1, 1.0, 5.0)
 
 

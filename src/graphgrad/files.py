@@ -1,0 +1,46 @@
+"""Files that are there when they are whole, and not before."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A name in the same folder, and nothing there afterwards, whatever happens."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield temporary
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def put(path: Path, content: bytes) -> None:
+    """Write a new file, down to the disk."""
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file at one stroke; an older one stays until the new one is whole.
+
+    Examples:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "note.txt"
+        >>> write_whole(path, b"old")
+        >>> write_whole(path, b"new")
+        >>> path.read_bytes(), len(list(path.parent.iterdir()))
+        (b'new', 1)
+    """
+    path = path.resolve()
+    with beside(path) as temporary:
+        put(temporary, content)
+        os.replace(temporary, path)
