@@ -21,7 +21,11 @@ LEVEL = 0.9
 
 
 def fit_and_write(
-    options: dict[str, Any], *, force: bool, say: Callable[[str], Any]
+    options: dict[str, Any],
+    *,
+    force: bool,
+    say: Callable[[str], Any],
+    show: Callable[[Any], Any] = lambda _: None,
 ) -> Any:
     """The estimator after its fit, when its folder is written.
 
@@ -29,6 +33,7 @@ def fit_and_write(
         options: As `gather` gave them; the length of a step is filled in.
         force: Whether to replace a run in the folder.
         say: Called with each line for the reader.
+        show: Called with the estimator once it is fitted, before it is written down.
 
     Raises:
         KeyboardInterrupt: With lines that say what was found so far.
@@ -49,6 +54,8 @@ def fit_and_write(
         sys.stdout.flush()
         options["dt"], _ = step(table, options["dt"])
         estimator = interruptible(lambda: _fitted(table, options, heard))
+        show(estimator)
+        sys.stdout.flush()
         with new_folder(out) as folder:
             interruptible(lambda: _fill(folder, estimator, table, options))
             put(folder, out)

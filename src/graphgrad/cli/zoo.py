@@ -106,14 +106,17 @@ def demo(
         "The Lorenz system, through noise of size 1 and with gaps. What moves it?"
     )
     given = {"data": str(demo_data()), "out": str(folder), "seed": seed}
-    fitted = fit_and_write(gather(None, given), force=force, say=typer.echo)
-    typer.echo("\nEquations")
-    for line in beside_truth(fitted):
-        typer.echo(line)
-    typer.echo("")
-    for line in graph_lines(fitted.adjacency_, fitted.state_names_):
-        typer.echo(line)
-    typer.echo(f"\nOutcome: {fitted.outcome_}. {fitted.advice_}")
+
+    def show(fitted: Any) -> None:
+        typer.echo("\nEquations")
+        for line in beside_truth(fitted):
+            typer.echo(line)
+        typer.echo("")
+        for line in graph_lines(fitted.adjacency_, fitted.state_names_):
+            typer.echo(line)
+        typer.echo(f"\nOutcome: {fitted.outcome_}. {fitted.advice_}")
+
+    fit_and_write(gather(None, given), force=force, say=typer.echo, show=show)
     typer.echo(f"\nThe report: open {folder / 'report.html'} in a browser.")
     typer.echo("Try next:")
     typer.echo(f"  graphgrad forecast {folder} --steps 50")
