@@ -19,9 +19,9 @@ test: $(READY) browser  ## every test, every linter, every documented example
 
 # What it leaves out takes longest for the faults it finds.
 LATER := filters resampling differentiable_resampling systems cli estimator_forecast \
-	 estimator_saving
+	 estimator_saving report_browser study study_methods
 
-check: $(READY) browser  ## the subset that fits in three minutes
+check: $(READY)  ## the subset that fits in three minutes
 	$(PYTEST) tests -m "not slow" $(LATER:%=--ignore=tests/test_%.py)
 
 format: $(READY)

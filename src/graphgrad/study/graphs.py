@@ -48,5 +48,5 @@ def graphs(study: Study, found: Found) -> "Figure":
             f"terms,\n{counts['missed']} missed, {counts['invented']} invented",
             fontsize=10,
         )
-    figure.suptitle(f"{study.title}, {cell.label}", fontsize=11)
+    figure.suptitle(f"{study.title}, {cell.label}\n", fontsize=11)
     return figure
