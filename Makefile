@@ -11,7 +11,7 @@ demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 
 # Tests are mostly compilation: what is compiled without optimisation is compiled sooner,
 # and sooner still by the older of XLA's two ways of writing a loop.
-PYTEST := XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false" \
+PYTEST := PATH="$(CURDIR)/$(VENV)/browser:$$PATH" XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false" \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test: $(READY) browser  ## every test, every linter, every documented example
@@ -40,18 +40,8 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 # The tests of the report look at it in a browser. Where none can be had they are skipped.
-browser:
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-	  command -v $$name >/dev/null && exit 0; \
-	done; \
-	as=""; [ "$$(id -u)" = 0 ] || as="sudo -n"; \
-	if command -v apt-get >/dev/null && $$as true 2>/dev/null; then \
-	  echo "Installing Chromium, for the tests of the report ..."; \
-	  get="$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq"; \
-	  get="$$get --no-install-recommends chromium"; \
-	  ($$get || ($$as apt-get update -qq && $$get)) >/dev/null 2>&1 && exit 0; \
-	fi; \
-	echo "NOT TESTED in a browser: there is no Chromium, and it could not be installed."
+browser: $(READY)
+	@sh tests/browser.sh $(VENV)/browser
 
 clean:
 	rm -rf $(VENV)

@@ -1,7 +1,8 @@
 """The report in a real browser, at the widths of a phone and of a desk.
 
-Chromium is looked for where systems put it; `make test` installs it where it may. Where
-there is none the tests are skipped, and fail if the environment says CI=true.
+Chromium is looked for where systems put it; `make test` gets one where it may
+(`browser.sh`). Where there is none the tests are skipped, and fail if the environment
+says CI=true.
 """
 
 import os
