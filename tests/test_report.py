@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphgrad as gg
-from graphgrad.report import Findings, write_report
+from graphgrad.report import write_report
 from graphgrad.report.mathml import equation, plain_equation
 from graphgrad.report.page import page
 from graphgrad.report.payload import embedded
 from graphgrad.report.thinning import sample as every
 from graphgrad.report.thinning import thin
-from report_samples import HOSTILE, SMALL, failed, sample
+from report_samples import DRIVEN, HOSTILE, SMALL, failed, sample
 
 LORENZ = sample(gg.systems.lorenz63(dt=0.02))
 
@@ -116,15 +116,7 @@ def test_mathml_is_well_formed(form):
 
 
 def test_powers_inputs_and_other_terms():
-    findings = Findings(
-        title="",
-        states=("x1",),
-        inputs=("u",),
-        terms=("x1^2", "x1^(1/2)", "sin(x1)", "u"),
-        incidence=np.array([[2, 0.5, 1, 0], [0, 0, 0, 1]]),
-        monomials=np.array([True, True, False, True]),
-        coefficients=np.array([[-1e-7, 1.0, 1.0, 2.0]]),
-    )
+    findings = replace(DRIVEN, form="map")
     text = equation(findings, 0)
     assert "<msubsup><mi>x</mi><mrow><mn>1</mn>" in text
     assert "<mn>1/2</mn>" in text

@@ -20,7 +20,6 @@ from ..engines import AbstractEngine, choose_engine
 from ..model import (
     AbstractScaleNoise,
     GaussianNoise,
-    LinearGaussian,
     StateSpaceModel,
     checked_series,
 )
@@ -41,6 +40,7 @@ from .stages import (
     crossed_starts,
     random_starts,
     refine_starts,
+    sees_all_states,
     with_known_noise,
 )
 from .unknowns import LEARNABLE, independent_noise
@@ -163,9 +163,7 @@ def adaptive(
     told = knowledge(constraints, model.library, states, n_inputs=n_inputs, form=form)
     weight = jnp.asarray(weight, ys.dtype)
     plan, beginning = begin_fit(ys, model, weight, told, learn)
-    hidden = not isinstance(model.observation, LinearGaussian) or (
-        model.observation.matrix is not None
-    )
+    hidden = not sees_all_states(model)
     # One call for each stage, unless somebody watches.
     slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
 

@@ -43,9 +43,7 @@ def begin_fit(
         # So low that it only keeps logarithms finite.
         floor = 1e-6 * jnp.mean(jnp.diff(states, axis=0) ** 2) * jnp.ones_like(floor)
     start = model.initial_mean
-    if not isinstance(model.observation, LinearGaussian) or (
-        model.observation.matrix is not None
-    ):
+    if not sees_all_states(model):
         # Least squares about the initial mean, where what is not seen stays.
         seen = jax.jacfwd(model.observation.mean)(start)
         away = states - model.observation.mean(start)
@@ -72,6 +70,12 @@ def begin_fit(
     )
     shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
     return plan, jax.vmap(lambda share: begin(plan, share))(shares)
+
+
+def sees_all_states(model: StateSpaceModel) -> bool:
+    """Whether an observation is the state itself, with Gaussian noise."""
+    seen = model.observation
+    return isinstance(seen, LinearGaussian) and seen.matrix is None
 
 
 @compiled
