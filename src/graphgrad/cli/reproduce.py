@@ -177,36 +177,44 @@ def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:
     """Print the table, and write it and the figure."""
     from ..files import write_whole
     from ..study import tables
-    from ..study.figures import png
 
     title = f"# {study.title}\n\n"
     table = tables.markdown(study, found, times=times)
     typer.echo(title + table)
-    out.mkdir(parents=True, exist_ok=True)
-    write_whole(out / f"{study.name}.png", png(study, found))
-    texts = {
-        "md": f"{title}{table}\n![{study.title}]({study.name}.png)\n",
-        "csv": tables.as_csv(study, found, times=times),
-        "tex": tables.latex(study, found, times=times),
-    }
-    for ending, text in texts.items():
-        write_whole(out / f"{study.name}.{ending}", text.encode())
-    names = ", ".join(f"{study.name}.{ending}" for ending in (*texts, "png"))
-    typer.echo(f"Wrote {out}: {names}.", err=True)
+    names = _files(study, found, out, times)
+    text = f"{title}{table}\n![{study.title}]({study.name}.png)\n"
+    write_whole(out / f"{study.name}.md", text.encode())
+    names.append(f"{study.name}.md")
+    typer.echo(f"Wrote {out}: {', '.join(sorted(names))}.", err=True)
 
 
 def _write_page(
     studies: "list[Study]", store: "Store", realisations: int, out: Path
 ) -> None:
+    """Write the page, and the figures and tables of what it shows beside it."""
     from ..files import write_whole
-    from ..study.figures import png
     from ..study.page import FOLDER, page
 
     found = {s.name: store.found(s, realisations) for s in studies}
-    (out / FOLDER).mkdir(parents=True, exist_ok=True)
     for study in studies:
         if found[study.name]:
-            picture = png(study, found[study.name])
-            write_whole(out / FOLDER / f"{study.name}.png", picture)
+            _files(study, found[study.name], out / FOLDER, times=True)
     write_whole(out / "reproducing.md", page(studies, found).encode())
     typer.echo(f"Wrote {out / 'reproducing.md'}.", err=True)
+
+
+def _files(study: "Study", found: "Found", out: Path, times: bool) -> list[str]:
+    """Write the figure, and the table for other programs; their names."""
+    from ..files import write_whole
+    from ..study import tables
+    from ..study.figures import png
+
+    out.mkdir(parents=True, exist_ok=True)
+    made = {
+        f"{study.name}.png": png(study, found),
+        f"{study.name}.csv": tables.as_csv(study, found, times=times).encode(),
+        f"{study.name}.tex": tables.latex(study, found, times=times).encode(),
+    }
+    for name, content in made.items():
+        write_whole(out / name, content)
+    return list(made)

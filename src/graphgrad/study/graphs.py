@@ -47,6 +47,7 @@ def graphs(study: Study, found: Found) -> "Figure":
             f"{method}: {counts['right']} right, {counts['wrong terms']} with wrong "
             f"terms,\n{counts['missed']} missed, {counts['invented']} invented",
             fontsize=10,
+            pad=14,  # a loop's terms stand above its node
         )
     figure.suptitle(f"{study.title}, {cell.label}\n", fontsize=11)
     return figure
