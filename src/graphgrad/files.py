@@ -8,6 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def check_parent(path: Path) -> None:
+    """Say that there is no folder to write a path into."""
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"`path` must lie in a folder that exists, got {path}. Make the folder."
+        )
+
+
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
     """A name in the same folder, and nothing there afterwards, whatever happens."""

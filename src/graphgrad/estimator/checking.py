@@ -53,8 +53,11 @@ class AbstractChecked(AbstractFitted):
             times: As for `fit`.
             inputs: As for `fit`.
         """
+        return self._verdicts(self.residuals(y, times, inputs))
+
+    def _verdicts(self, found: Any) -> list[str]:
+        """What residuals say, as `residuals` gives them."""
         fit = self._checked()
-        found = self.residuals(y, times, inputs)
         noises = fit.model.transition.noise, fit.model.observation.noise
         return verdicts(
             found if isinstance(found, list) else [found],

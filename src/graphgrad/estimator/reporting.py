@@ -89,7 +89,7 @@ class AbstractReported(AbstractDrawn):
             means=np.concatenate([e.mean for e in fit.smoothed]),
             bands=np.concatenate([e.band(LEVEL) for e in fit.smoothed]),
             residuals=np.concatenate(found if isinstance(found, list) else [found]),
-            verdicts=tuple(self.check_residuals()),
+            verdicts=tuple(self._verdicts(found)),
             outcome=fit.solution.outcome.name,
             advice=fit.solution.advice,
             summary=(*source, *notes),

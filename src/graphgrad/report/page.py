@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from ..files import write_whole
+from ..files import check_parent, write_whole
 from .edges import edges
 from .findings import Findings
 from .payload import embedded, payload
@@ -48,10 +48,7 @@ def write_report(path: str | Path, findings: Findings) -> None:
             f"`path` must be a file, got a folder: {path}. Give the name of a file in "
             "it, such as report.html."
         )
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(
-            f"`path` must lie in a folder that exists, got {path}. Make the folder."
-        )
+    check_parent(path)
     write_whole(path, page(findings).encode("utf-8"))
 
 

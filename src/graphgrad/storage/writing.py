@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import beside, put, write_whole
+from ..files import beside, check_parent, put, write_whole
 from .layout import (
     ARRAYS,
     FORMAT,
@@ -57,10 +57,7 @@ def write(
             f"`path` must be a {'file' if single else 'folder'}, got {found}: {path}. "
             "Names that end in .zip are files, all others are folders."
         )
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(
-            f"`path` must lie in a folder that exists, got {path}. Make the folder."
-        )
+    check_parent(path)
     if single:
         write_whole(path, _archive(files, compress=False))
     elif not path.exists():

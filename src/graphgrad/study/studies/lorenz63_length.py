@@ -17,22 +17,27 @@ from ..wording import (
 )
 
 
+def cells(degree: int, dt: float) -> tuple[Cell, ...]:
+    """The four lengths of the paper."""
+    return tuple(
+        Cell(
+            f"T={T}",
+            T,
+            "lorenz63",
+            {"dt": dt},
+            steps=T,
+            degree=degree,
+            settings={"weight": WEIGHTS[degree]},
+        )
+        for T in (25, 50, 100, 200)
+    )
+
+
 def _study(degree: int, dt: float, name: str, remark: str) -> Study:
     return Study(
         name=f"lorenz63-d{degree}{name}",
         title=f"Lorenz 63, degree {degree}, dt = {dt:g}",
-        cells=tuple(
-            Cell(
-                f"T={T}",
-                T,
-                "lorenz63",
-                {"dt": dt},
-                steps=T,
-                degree=degree,
-                settings={"weight": WEIGHTS[degree]},
-            )
-            for T in (25, 50, 100, 200)
-        ),
+        cells=cells(degree, dt),
         methods=METHODS,
         metrics=RECOVERY,
         paper=printed(f"lorenz63-d{degree}"),

@@ -1,25 +1,16 @@
 """Proximal against subgradient steps: Sec. V-B, Lorenz 63, degree 2."""
 
-from ..plan import Cell, Study
+from ..plan import Study
 from ..printed import printed
-from ..wording import BOUNDED, MOST, STABLE, TUNED, WEIGHTS, as_printed
+from ..wording import BOUNDED, MOST, STABLE, TUNED, as_printed
+from .lorenz63_length import cells
 
 
 def _study(name: str, dt: float, remark: str) -> Study:
     return Study(
         name=name,
         title=f"Lorenz 63: proximal against subgradient steps, dt = {dt:g}",
-        cells=tuple(
-            Cell(
-                f"T={T}",
-                T,
-                "lorenz63",
-                {"dt": dt},
-                steps=T,
-                settings={"weight": WEIGHTS[2]},
-            )
-            for T in (25, 50, 100, 200)
-        ),
+        cells=cells(2, dt),
         methods=("b-graphgrad", "subgradient"),
         metrics=("recall", "rmse", "mean_abs_where_zero", "specificity", "degenerate"),
         paper=printed("lorenz63-prox"),
