@@ -80,14 +80,24 @@ def test_every_study_can_be_run(study):
     assert digests[0] == digests[1]
 
 
-def test_chunks_are_the_same_however_many_are_asked_for():
+def test_whole_chunks_are_the_same_however_many_are_asked_for():
     study = study_samples.study("sizes")
-    few, many = (tasks_of(study, n, cells=["T=9"]) for n in (2, 7))
-    assert [len(few), len(many)] == [1, 3]
-    assert few[0] == many[0]
-    assert [task.seeds.tolist() for task in many] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    few, many = (tasks_of(study, n, cells=["T=9"]) for n in (4, 7))
+    seeds = [[task.seeds.tolist() for task in tasks] for tasks in (few, many)]
+    assert seeds == [[[0, 1, 2], [3]], [[0, 1, 2], [3, 4, 5], [6]]]
+    assert len({task.digest for task in (*few, *many)}) == 1
     rare = Study("rare", "", study.cells, ("sizes",), most={"sizes": 4}, chunk=3)
     assert len(tasks_of(rare, 100)) == 2 * 2
+
+
+def test_a_chunk_that_was_cut_short_is_run_again_whole(store):
+    study = study_samples.study("sizes")
+    asked = {"methods": ["sizes"], "cells": ["T=9"]}
+    for realisations, stored in ((2, 2), (4, 4), (3, 4), (6, 6)):
+        tasks = tasks_of(study, realisations, **asked)
+        run(tasks, store, methods=study_samples.METHODS)
+        assert store.missing(tasks) == []
+        assert len(store.found(study, 99)["T=9", "sizes"].seeds) == stored
 
 
 def test_rows_come_back_to_the_last_bit(store):
@@ -109,7 +119,7 @@ def test_rows_come_back_to_the_last_bit(store):
 
 def test_a_changed_study_and_a_part_of_a_chunk_begin_anew(store):
     study = study_samples.study("sizes")
-    task = tasks_of(study, 1)[0]
+    task = tasks_of(study, 3)[0]
     rows = [Row(i, {"rmse": 1.0}, 1.0, {}, None) for i in range(3)]
     store.add(task, rows[:2])
     assert store.missing([task]) == [task]

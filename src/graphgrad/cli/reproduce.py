@@ -157,8 +157,9 @@ def _run(
 
     tasks = tasks_of(study, realisations, methods=chosen[0], cells=chosen[1])
     missing = len(store.missing(tasks))
+    fits = sum(len(task.seeds) for task in tasks)
     typer.echo(
-        f"{study.name}: {len(tasks) * study.chunk} fits in chunks of {study.chunk}; "
+        f"{study.name}: {fits} fits in chunks of {study.chunk}; "
         f"{len(tasks) - missing} of {len(tasks)} chunks are stored.",
         err=True,
     )

@@ -215,15 +215,14 @@ def _step(
     # Not those that only the lowest penalties let in: there is room for others.
     keep = jnp.any(state.candidates[2:] != 0, axis=0) | (parameters != 0)
     active = _active(data, keep, plan, state.active.shape[1])
-    # Stochastic approximation: all of the newest for an exact engine, a running mean
-    # for a noisy one, whose memory grows once the penalties are up.
-    gain = jnp.ones((), dtype)
+    sums = statistics(data, active)
     if engine.stochastic:
+        # Stochastic approximation: a running mean, whose memory grows once the
+        # penalties are up.
         late = jnp.maximum(state.step - 2 * steps // 3, 0)
         gain = jnp.where(state.step == 0, 1.0, 0.3 / (1.0 + late) ** 0.7)
-    sums = averaged(
-        state.statistics, state.active, statistics(data, active), active, gain
-    )
+        before = state.statistics, state.active
+        sums = averaged(*before, sums, active, gain.astype(dtype))
     columns = active if plan.ties is None else plan.every()
     pooled, unit = _pooled(sums, noise, plan)
     scale = pooled.scale(unit)

@@ -29,8 +29,9 @@ graphgrad reproduce all --cluster tcp://10.0.0.1:8786
 ```
 
 Results go to `study.sqlite`, one row a fit, and what is there is not run again. The
-numbers of a realisation depend on its study, its method and its own number, not on how
-many others are run, or where, as long as versions and kind of device are the same.
+numbers of a realisation depend on its study, its method and its own number, in the last
+digits on those of its chunk, but not on where it is run, as long as versions and kind
+of device are the same.
 """
 
 

@@ -154,7 +154,7 @@ class Store:
                 *(int(task.seeds[0]), int(task.seeds[-1])),
             ),
         ).fetchone()
-        return count == task.size
+        return count == len(task.seeds)
 
 
 def _packed(array: Any) -> bytes | None:

@@ -40,6 +40,7 @@ class Task:
         method: Name of the method.
         number: Number of the chunk.
         size: Realisations in a chunk.
+        until: Number of the realisation before which the last chunk ends.
         keep: Whether coefficients are kept.
     """
 
@@ -48,12 +49,14 @@ class Task:
     method: str
     number: int
     size: int
+    until: int
     keep: bool = False
 
     @property
     def seeds(self) -> np.ndarray:
-        """Its realisations: those of a chunk are the same whatever else is run."""
-        return np.arange(self.number * self.size, (self.number + 1) * self.size)
+        """Its realisations: those of a whole chunk are the same whatever else is run."""
+        first = self.number * self.size
+        return np.arange(first, min(first + self.size, self.until))
 
     @property
     def digest(self) -> str:
@@ -101,14 +104,16 @@ def tasks_of(
         methods: Names of those that are run; all if None.
         cells: Labels of those that are run; all if None.
     """
+    keep = study.keep_coefficients
     return [
-        Task(study.name, cell, method, number, study.chunk, study.keep_coefficients)
+        Task(study.name, cell, method, number, study.chunk, until, keep)
         for cell in study.cells
         if cells is None or cell.label in cells
         for number in range(_chunks(study, realisations))
         for method in study.methods
         if methods is None or method in methods
-        if number < _chunks(study, granted(study, method, realisations))
+        for until in [granted(study, method, realisations)]
+        if number < _chunks(study, until)
     ]
 
 
@@ -156,15 +161,15 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
         draws = _data(task)
         begin = time.perf_counter()
         results = dict(methods[task.method](task.cell, draws))
-        spent = (time.perf_counter() - begin) / task.size
+        spent = (time.perf_counter() - begin) / len(task.seeds)
     coefficients = results.pop("coefficients", None)
-    seconds = results.pop("seconds", np.full(task.size, spent))
+    seconds = results.pop("seconds", np.full(len(task.seeds), spent))
     results.setdefault("rejected", draws.rejected)
     for name, values in results.items():
-        if np.shape(values) != (task.size,):
+        if np.shape(values) != task.seeds.shape:
             raise ValueError(
-                f"`{name}` of method {task.method!r} must have shape ({task.size},), "
-                f"got {np.shape(values)}."
+                f"`{name}` of method {task.method!r} must have shape "
+                f"{task.seeds.shape}, got {np.shape(values)}."
             )
     used = versions()
     return [
@@ -181,14 +186,14 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
     ]
 
 
-_drawn: dict[tuple[str, int], Draws] = {}
+_drawn: dict[tuple[str, int, int], Draws] = {}
 """The data of the last task, which the next one often shares."""
 
 
 def _data(task: Task) -> Draws:
     from .draws import draw
 
-    key = (task.digest, task.number)
+    key = (task.digest, int(task.seeds[0]), len(task.seeds))
     if key not in _drawn:
         _drawn.clear()
         _drawn[key] = draw(task.cell, task.seeds)

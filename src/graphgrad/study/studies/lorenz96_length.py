@@ -23,6 +23,7 @@ METHODS = (
     "sindy-stlsq",
     "sindy-weak",
 )
+STEPS = 20
 LARGE = (
     "20 states take minutes a fit on two cores, compilation included: on a CPU run "
     "some cells only, or the six states of the studies that end in `-small`."
@@ -36,7 +37,7 @@ SMALL = (
 
 def _study(degree: int, name: str, dt: float, n_states: int, *remarks: str) -> Study:
     few = n_states < 20
-    capped, steps = 4 if few or degree == 2 else 2, 100 if few else 20
+    capped = 4 if few or degree == 2 else 2
     return Study(
         name=f"lorenz96-d{degree}{name}",
         title=f"Lorenz 96, {n_states} states, degree {degree}, dt = {dt:g}",
@@ -48,7 +49,7 @@ def _study(degree: int, name: str, dt: float, n_states: int, *remarks: str) -> S
                 {"dt": dt, "n_states": n_states},
                 steps=T,
                 degree=degree,
-                settings={"steps": steps},
+                settings={"steps": STEPS},
             )
             for T in (25, 50, 100, 200)
         ),
@@ -61,11 +62,11 @@ def _study(degree: int, name: str, dt: float, n_states: int, *remarks: str) -> S
             "sindy-stlsq": 20,
             "sindy-weak": 20,
         },
-        chunk=2,
+        chunk=2 if few else 25,
         remarks=(
             *remarks,
             *([MISPRINT] if degree == 3 and not few else []),
-            as_printed(STATED, steps=steps, most=capped),
+            as_printed(STATED, steps=STEPS, most=capped),
             ORACLES,
             PEERS,
             WEAK,
