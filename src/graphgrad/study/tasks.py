@@ -54,7 +54,7 @@ class Task:
 
     @property
     def seeds(self) -> np.ndarray:
-        """Its realisations: those of a whole chunk are the same whatever else is run."""
+        """Its realisations: those of a whole chunk are the same whatever is run."""
         first = self.number * self.size
         return np.arange(first, min(first + self.size, self.until))
 
