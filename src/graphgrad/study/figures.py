@@ -1,13 +1,15 @@
 """The figure of a study: means and 95 % ribbons over what is varied."""
 
 import io
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..plots.style import COLOURS, tidy
 from .plan import Drawing, Found, Study
-from .summary import Block, Line, blocks
+from .summary import SHARE, Block, Line, blocks
+from .wording import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +32,7 @@ def ribbon(study: Study, found: Found) -> "Figure":
     drawn = [by_name[name] for name in study.metrics if name in by_name][:PANELS]
     figure = Figure(figsize=(3 + 4 * max(1, len(drawn)), 4.2), layout="constrained")
     panels = figure.subplots(1, max(1, len(drawn)), squeeze=False)[0]
-    order = {name: i for i, name in enumerate(study.methods)}
+    order = _order(study)
     for panel, block in zip(panels, drawn, strict=False):
         _panel(panel, study, block, order)
     handles = {}
@@ -66,6 +68,19 @@ def png(study: Study, found: Found) -> bytes:
     return file.getvalue()
 
 
+def _order(study: Study) -> dict[str, int]:
+    """Numbers of the methods, for their colours: the same in all studies."""
+    bases = {
+        name: name.removesuffix("-states").removesuffix("-time")
+        for name in study.methods
+    }
+    order = {name: METHODS.index(b) for name, b in bases.items() if b in METHODS}
+    free = (i for i in count() if i not in order.values())
+    return {
+        name: order[name] if name in order else next(free) for name in study.methods
+    }
+
+
 def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
@@ -78,6 +93,8 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
         else:
             i = order[line.name]
             style = "-" if i < len(COLOURS) else "--"
+            if study.axis == "cell":
+                style = ""  # nothing lies between cells
             _draw(
                 panel, xs, line, block, COLOURS[i % len(COLOURS)], MARKERS[i % 9], style
             )
@@ -85,12 +102,13 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
         [v.value for line in block.lines for v in line.values if v is not None]
     )
     heights = heights[np.isfinite(heights)] / block.metric.unit
-    if len(heights) and heights.min() > 0 and heights.max() > 20 * heights.min():
+    low, high = (heights.min(), heights.max()) if len(heights) else (0, 0)
+    if block.metric.format == SHARE:
+        ends = panel.get_ylim()
+        panel.set_ylim(max(ends[0], -0.03), min(ends[1], 1.03))  # a share is at most 1
+    elif low > 0 and high > 20 * low:
         panel.set_yscale("log", nonpositive="clip")
-        panel.set_ylim(heights.min() / 2, heights.max() * 2)
-    elif len(heights) and heights.min() >= 0 and heights.max() <= 1:
-        low, high = panel.get_ylim()
-        panel.set_ylim(max(low, -0.03), min(high, 1.03))  # a share is no more than 1
+        panel.set_ylim(low / 2, high * 2)
     if (xs > 0).all() and xs.max() >= 8 * xs.min():
         panel.set_xscale("log")
     ticks = [f"{cell.x:g}" for cell in study.cells]
@@ -116,7 +134,8 @@ def _draw(
     mean, half = np.array(pairs).T / block.metric.unit
     face = "white" if line.printed else colour
     panel.plot(
-        *(xs, mean, style),
+        *(xs, mean),
+        linestyle=style,
         color=colour,
         marker=marker,
         markerfacecolor=face,
@@ -124,7 +143,7 @@ def _draw(
         label=line.name,
     )
     half = np.nan_to_num(half)
-    if len(xs) == 1:
-        panel.errorbar(xs, mean, half, color=colour, capsize=3)
+    if len(xs) == 1 or not style:
+        panel.errorbar(xs, mean, half, color=colour, capsize=3, fmt="none")
     elif not line.printed:
         panel.fill_between(xs, mean - half, mean + half, color=colour, alpha=0.18, lw=0)

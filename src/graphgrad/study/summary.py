@@ -12,6 +12,10 @@ TIMES = ("seconds", "relative_seconds")
 """What no two runs share."""
 
 
+SHARE = ".2f"
+"""Format of what lies between 0 and 1."""
+
+
 class Metric(NamedTuple):
     """How a metric is shown: its heading, its unit, its format."""
 
@@ -25,15 +29,15 @@ METRICS = {
     "rmse_median": Metric("RMSE (1e-3), median", 1e-3),
     "rmse_nonzero": Metric("RMSE of entries found (1e-3)", 1e-3),
     "mean_abs_where_zero": Metric("mean size of entries that are 0 (1e-3)", 1e-3),
-    "f1": Metric("F1", 1, ".2f"),
-    "precision": Metric("precision", 1, ".2f"),
-    "recall": Metric("recall", 1, ".2f"),
-    "specificity": Metric("specificity", 1, ".2f"),
-    "f1_zero": Metric("F1 of the zeros", 1, ".2f"),
-    "precision_zero": Metric("precision of the zeros", 1, ".2f"),
-    "exact": Metric("share of exact supports", 1, ".2f"),
-    "degenerate": Metric("share of fits that degenerated", 1, ".2f"),
-    "undecided": Metric("share of fits that were undecided", 1, ".2f"),
+    "f1": Metric("F1", 1, SHARE),
+    "precision": Metric("precision", 1, SHARE),
+    "recall": Metric("recall", 1, SHARE),
+    "specificity": Metric("specificity", 1, SHARE),
+    "f1_zero": Metric("F1 of the zeros", 1, SHARE),
+    "precision_zero": Metric("precision of the zeros", 1, SHARE),
+    "exact": Metric("share of exact supports", 1, SHARE),
+    "degenerate": Metric("share of fits that degenerated", 1, SHARE),
+    "undecided": Metric("share of fits that were undecided", 1, SHARE),
     "nrmse": Metric("nRMSE", 1, ".3f"),
     "nrmse_gaussian": Metric("nRMSE, extended Kalman filter", 1, ".3f"),
     "links": Metric("links found"),
@@ -42,11 +46,11 @@ METRICS = {
     "links_invented": Metric("links invented"),
     "steps": Metric("steps before the likelihood vanishes"),
     "steps_product": Metric("the same, by the product of all weights"),
-    "agreed": Metric("share of runs whose starts agreed", 1, ".2f"),
-    "agreeing": Metric("share of starts that agreed", 1, ".2f"),
-    "batches": Metric("share of batches", 1, ".2f"),
-    "work": Metric("share of filter steps", 1, ".2f"),
-    "rejected": Metric("share of draws that ran away", 1, ".2f"),
+    "agreed": Metric("share of runs whose starts agreed", 1, SHARE),
+    "agreeing": Metric("share of starts that agreed", 1, SHARE),
+    "batches": Metric("share of batches", 1, SHARE),
+    "work": Metric("share of filter steps", 1, SHARE),
+    "rejected": Metric("share of draws that ran away", 1, SHARE),
     "seconds": Metric("seconds a fit"),
     "relative_seconds": Metric("median time, relative"),
 }

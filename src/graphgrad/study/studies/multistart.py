@@ -31,7 +31,7 @@ STUDIES = (
             ),
         ),
         methods=("multistart", "b-graphgrad"),
-        metrics=("agreed", "agreeing", "batches", "work", "f1", "rmse"),
+        metrics=("batches", "work", "agreed", "agreeing", "f1", "rmse"),
         most={"multistart": 20, "b-graphgrad": 20},
         chunk=2,
         axis="cell",
