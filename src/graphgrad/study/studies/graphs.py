@@ -41,7 +41,14 @@ STUDIES = (
     _study(
         "lorenz96-graph",
         "The graph of Lorenz 96, 20 states",
-        Cell("T=200", 200, "lorenz96", {"dt": 0.01}, steps=200, settings={"steps": 20}),
+        Cell(
+            "T=200",
+            200,
+            "lorenz96",
+            {"dt": 0.025},
+            steps=200,
+            settings={"steps": 20},
+        ),
         paper=printed("lorenz96-graph"),
         most=2,
     ),
