@@ -29,7 +29,7 @@ LARGE = (
     "some cells only, or the six states of the studies that end in `-small`."
 )
 BEFORE = (
-    "docs/adaptive.md has F1 of the adaptive solver and of states-known for 50 draws of "
+    "docs/adaptive.md has F1 of the adaptive solver and of states-known, 50 draws of "
     "these data."
 )
 MISPRINT = "The paper prints 0.32 for pMLE at T = 25; 3.2 is probably meant."
