@@ -66,7 +66,7 @@ def _study(degree: int, name: str, dt: float, n_states: int, *remarks: str) -> S
             "sindy-stlsq": 20,
             "sindy-weak": 20,
         },
-        chunk=2 if few else 25,
+        chunk=5 if few else 25,
         remarks=(
             *remarks,
             *([MISPRINT] if degree == 3 and not few else []),
