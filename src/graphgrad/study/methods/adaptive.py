@@ -1,5 +1,6 @@
 """The adaptive solver: noise known or learnt, Gaussian or particle engine."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -22,8 +23,25 @@ ENGINES: dict[str, str | AbstractEngine] = {
 }
 
 
+def over_chunk(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit of one model to each realisation, made one of a chunk.
+
+    An accelerator fits the chunk at once. A CPU goes one by one: no fit waits for the
+    slowest, and less is compiled.
+    """
+
+    def at_once(model, *chunk):
+        return jax.vmap(lambda *one: fit(model, *one))(*chunk)
+
+    def one_by_one(model, *chunk):
+        fits = [fit(model, *one) for one in zip(*chunk, strict=True)]
+        return jax.tree.map(lambda *parts: jnp.stack(parts), *fits)
+
+    return one_by_one if jax.default_backend() == "cpu" else compiled(at_once)
+
+
 @cache
-def _fit(engine: str, learn: tuple[str, ...], together: bool) -> Any:
+def _fit(engine: str, learn: tuple[str, ...]) -> Any:
     """One function for all chunks, so that what it compiles stays compiled."""
 
     def fit(model, key, ys):
@@ -31,14 +49,7 @@ def _fit(engine: str, learn: tuple[str, ...], together: bool) -> Any:
         noise = jnp.mean(found.state_noise / model.transition.noise.variances)
         return found.coefficients, found.code, noise
 
-    if together:
-        return compiled(jax.vmap(fit, in_axes=(None, 0, 0)))
-
-    def one_by_one(model, keys, ys):
-        fits = [fit(model, key, y) for key, y in zip(keys, ys, strict=True)]
-        return [jnp.stack(part) for part in zip(*fits, strict=True)]
-
-    return one_by_one
+    return over_chunk(fit)
 
 
 def fitted(
@@ -51,14 +62,9 @@ def fitted(
     engine: str = "auto",
     learn: tuple[str, ...] = (),
 ) -> Results:
-    """Fit a chunk and score it; `converged` and `undecided` say how fits ended.
-
-    An accelerator fits the chunk at once. A CPU goes one by one: no fit waits for the
-    slowest, and less is compiled.
-    """
+    """Fit a chunk and score it; `converged` and `undecided` say how fits ended."""
     keys = keys_of(name, draws.seeds)
-    fit = _fit(engine, learn, jax.default_backend() != "cpu")
-    out = fit(model, keys, jnp.asarray(ys, float))
+    out = _fit(engine, learn)(model, keys, jnp.asarray(ys, float))
     found, codes, noise = (np.asarray(part) for part in out)
     return {
         **scored(cell, draws, found),

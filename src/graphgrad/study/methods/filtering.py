@@ -27,6 +27,7 @@ from ...systems import EulerMean, KuramotoRate
 from ..draws import model_of, system_of
 from ..plan import Cell, Draws, Results
 from ..scores import keys_of
+from .adaptive import over_chunk
 from .paper import solver_of
 
 GAUSSIAN, PARTICLES = GaussianSmoother(), ParticleFilter(100)
@@ -65,22 +66,53 @@ def _likeliest() -> Any:
     return compiled(fit)
 
 
-def _estimate(
-    name: str, cell: Cell, key: Any, model: StateSpaceModel, true: Any, ys: Array
-) -> StateSpaceModel:
-    if name == "true-mle":
-        return _likeliest()(key, true, ys)
-    if name == "adaptive":
-        return model.with_coefficients(adaptive(key, ys, model).coefficients)
+@cache
+def _adaptive() -> Any:
+    def fit(model, key, start, ys):
+        return adaptive(key, ys, _from(start, model)).coefficients
+
+    return over_chunk(fit)
+
+
+def _from(start: Any, model: StateSpaceModel) -> StateSpaceModel:
+    return eqx.tree_at(lambda m: m.initial_mean, model, jnp.asarray(start, float))
+
+
+def _by_paper(
+    name: str, cell: Cell, key: Any, model: StateSpaceModel, ys: Array
+) -> Array:
     with jax.enable_x64(False):
         single = jax.tree.map(_to_single, model)
         found = solver_of(name, cell)(single, key, jnp.asarray(ys, jnp.float32))
         coefficients = np.asarray(found.coefficients, float)
-    return model.with_coefficients(jnp.asarray(coefficients))
+    return jnp.asarray(coefficients)
 
 
 def _to_single(leaf: Any) -> Any:
     return jnp.asarray(leaf, jnp.float32) if eqx.is_inexact_array(leaf) else leaf
+
+
+def _estimates(
+    name: str,
+    cell: Cell,
+    draws: Draws,
+    keys: Array,
+    truths: list[StateSpaceModel],
+    ys: Array,
+) -> list[StateSpaceModel]:
+    """The model that is found for each realisation of a chunk."""
+    if name == "true-mle":
+        tasks = zip(keys, truths, ys, strict=True)
+        return [_likeliest()(key, true, y) for key, true, y in tasks]
+    model, starts = model_of(cell, draws), jnp.asarray(draws.states[:, 0], float)
+    models = [_from(start, model) for start in starts]
+    if name == "adaptive":
+        found = _adaptive()(model, keys, starts, ys)
+    else:
+        tasks = zip(keys, models, ys, strict=True)
+        found = [_by_paper(name, cell, key, begun, y) for key, begun, y in tasks]
+    pairs = zip(models, found, strict=True)
+    return [begun.with_coefficients(each) for begun, each in pairs]
 
 
 def states_by(name: str) -> Callable[[Cell, Draws], Results]:
@@ -88,22 +120,22 @@ def states_by(name: str) -> Callable[[Cell, Draws], Results]:
 
     def method(cell: Cell, draws: Draws) -> Results:
         keys = keys_of(f"{name}-states", draws.seeds)
-        errors = []
-        for i, key in enumerate(keys):
-            system = system_of(cell, int(draws.seeds[i]))
-            assert isinstance(system.rate, KuramotoRate)
-            start = jnp.asarray(draws.states[i, 0], float)
-            ys = jnp.asarray(draws.observations[i], float)
-            model = eqx.tree_at(lambda m: m.initial_mean, model_of(cell, draws), start)
-            true = system.model(initial=draws.states[i, 0])
-            found = _estimate(name, cell, key, model, true, ys)
-            states = jnp.asarray(draws.states[i, 1:], float)
-            errors.append(
-                [
-                    nrmse(means(key, found, ys), means(key, true, ys), states)
-                    for means in (_particle_means(), _gaussian_means())
-                ]
+        ys = jnp.asarray(draws.observations, float)
+        systems = [system_of(cell, int(seed)) for seed in draws.seeds]
+        assert all(isinstance(system.rate, KuramotoRate) for system in systems)
+        starts = zip(systems, draws.states[:, 0], strict=True)
+        truths = [system.model(initial=start) for system, start in starts]
+        found = _estimates(name, cell, draws, keys, truths, ys)
+        states = jnp.asarray(draws.states[:, 1:], float)
+        errors = [
+            [
+                nrmse(means(key, fit, y), means(key, true, y), path)
+                for means in (_particle_means(), _gaussian_means())
+            ]
+            for key, fit, true, y, path in zip(
+                keys, found, truths, ys, states, strict=True
             )
+        ]
         particles, gaussian = np.asarray(errors, float).T
         return {"nrmse": particles, "nrmse_gaussian": gaussian}
 

@@ -38,7 +38,7 @@ def _study(name: str, n_states: int, degree: int, most: int, *remarks: str) -> S
         metrics=("nrmse", "nrmse_gaussian"),
         paper=printed("kuramoto") if n_states == 20 else {},
         most={"b-graphgrad-states": most, "pmle-states": most},
-        chunk=5,
+        chunk=5 if n_states < 20 else 25,
         remarks=(PAPERS, SETTINGS, *remarks),
     )
 
