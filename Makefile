@@ -10,8 +10,9 @@ demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
 
 # Tests are mostly compilation: what is compiled without optimisation is compiled sooner,
-# and sooner still by the older of XLA's two ways of writing a loop.
-PYTEST := PATH="$(CURDIR)/$(VENV)/browser:$$PATH" XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false" \
+# and sooner still by the older of XLA's two ways of writing a loop. Threads of two processes
+# on two cores would wait for each other.
+PYTEST := PATH="$(CURDIR)/$(VENV)/browser:$$PATH" OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false" \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test: $(READY) browser  ## every test, every linter, every documented example

@@ -130,22 +130,20 @@ def _search(
     least = float(100 * jnp.finfo(table.dtype).eps)
 
     def change(carry):
-        table, support, cheapest, changes = carry
-        table = toggle(table, cheapest.first, inside=support[cheapest.first])
-        support = support.at[cheapest.first].set(~support[cheapest.first])
-        second = cheapest.second
-        table = jnp.where(
-            cheapest.exchange,
-            toggle(table, second, inside=jnp.array(False)),
-            table,
+        table, support, chosen, changes = carry
+        table = toggle(table, chosen.first, inside=support[chosen.first])
+        support = support.at[chosen.first].set(~support[chosen.first])
+        # An exchange is two of them: what goes in comes next, whatever it costs.
+        found = _cheapest(table, support, price, signs, least)
+        follow = found._replace(
+            first=chosen.second,
+            exchange=jnp.array(False),
+            cost=jnp.full_like(found.cost, -jnp.inf),
         )
-        support = support.at[second].set(support[second] | cheapest.exchange)
-        return (
-            table,
-            support,
-            _cheapest(table, support, price, signs, least),
-            changes + 1,
+        following = jax.tree.map(
+            lambda a, b: jnp.where(chosen.exchange, a, b), follow, found
         )
+        return table, support, following, changes + ~chosen.exchange
 
     def pays(carry):
         cheapest, changes = carry[2:]
@@ -179,23 +177,29 @@ def _cheapest(
     paid = jnp.where(support, -price, price)
     single = jnp.where(usable, paid - side**2 / jnp.where(usable, diagonal, 1), jnp.inf)
     j = jnp.argmin(single)
-    # Exchanges, column out and row in, from the tableau as it will be without the
+    # Exchanges, row in and column out, from the tableau as it will be without the
     # column.
-    out = jnp.where(support, diagonal, -1)
-    rest = diagonal[:, None] - table[:n, :n] ** 2 / out
-    pull = side[:, None] - table[:n, :n] * (side / out)
-    usable = ~support[:, None] & support & (rest > least)
-    usable &= signs[:, None] * pull >= 0
-    double = jnp.where(
-        usable, -(side**2) / out - pull**2 / jnp.where(usable, rest, 1), jnp.inf
-    )
-    enters, leaves = jnp.divmod(jnp.argmin(double), n)
-    exchange = double[enters, leaves] < single[j]
+    out = -1 / jnp.where(support, diagonal, -1)  # a variance is minus the diagonal
+
+    def exchanges(row: Array, rest: Array, pull: Array, sign: Array) -> Array:
+        """Costs of putting one term in, for each that goes out."""
+        rest, pull = rest + row**2 * out, pull + row * (side * out)
+        usable = support & (rest > least) & (sign * pull >= 0)
+        gain = pull**2 / jnp.where(usable, rest, 1)
+        return jnp.where(usable, side**2 * out - gain, jnp.inf)
+
+    given = (table[:n, :n], diagonal, side, signs)
+    # Two rounds, as the place of the least of n^2 numbers takes long to find.
+    costs = jnp.min(jax.vmap(exchanges)(*given), axis=1)
+    enters = jnp.argmin(jnp.where(support, jnp.inf, costs))
+    double = jnp.where(support[enters], jnp.inf, costs[enters])
+    leaves = jnp.argmin(exchanges(*(part[enters] for part in given)))
+    exchange = double < single[j]
     return _Change(
         first=jnp.where(exchange, leaves, j),
         second=enters,
         exchange=exchange,
-        cost=jnp.where(exchange, double[enters, leaves], single[j]),
+        cost=jnp.where(exchange, double, single[j]),
     )
 
 
@@ -216,6 +220,9 @@ def toggle(table: Array, j: Array, *, inside: Array) -> Array:
     """Put one index in or out of the support."""
     row = table[j]
     pivot = row[j]
-    swept = table - jnp.outer(row, row) / pivot
-    line = jnp.where(inside, -row, row) / pivot
-    return swept.at[j].set(line).at[:, j].set(line).at[j, j].set(-1 / pivot)
+    here = jnp.arange(len(row)) == j
+    line = jnp.where(here, -1 / pivot, jnp.where(inside, -row, row) / pivot)
+    # In one pass and as symmetric as before: a large table takes its time.
+    scaled = row / jnp.sqrt(jnp.abs(pivot))
+    swept = table - scaled[:, None] * (jnp.sign(pivot) * scaled)
+    return jnp.where(here[:, None], line, jnp.where(here, line[:, None], swept))
