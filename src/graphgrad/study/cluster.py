@@ -1,11 +1,15 @@
 """Tasks on several processes or machines, by Dask."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .running import Executor
 from .tasks import Methods, Outcome, Task, attempt, versions
+
+CACHE = "JAX_COMPILATION_CACHE_DIR"
 
 PATIENCE = 20
 """Seconds to wait for a scheduler, and then for a first worker."""
@@ -16,12 +20,20 @@ def local_cluster(workers: int) -> Iterator[Executor]:
     """Tasks on so many processes of this machine, one task at a time in each."""
     distributed = _distributed()
     with (
+        TemporaryDirectory(prefix="graphgrad-") as compiled,
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",
             memory_limit=0,  # pausing a worker helps nobody here
+            env={
+                # XLA in one thread: those of several processes wait for each other.
+                "NPROC": "1",
+                # What one has compiled, the others read.
+                CACHE: os.environ.get(CACHE, compiled),
+                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1",
+            },
             silence_logs="CRITICAL",
         ) as cluster,
         distributed.Client(cluster) as client,
@@ -62,7 +74,15 @@ def _executor(client: Any) -> Executor:
     ) -> Iterator[tuple[Task, Outcome]]:
         from distributed import as_completed
 
-        waiting = {_key(task): task for task in tasks}
+        # Method by method: like ones one after the other, so that what the one has
+        # compiled is there for the other. The longest series first, or the last one
+        # keeps all others waiting.
+        order = list(dict.fromkeys(task.method for task in tasks))
+
+        def place_of(task: Task) -> tuple[int, int]:
+            return order.index(task.method), -task.cell.steps
+
+        waiting = {_key(task): task for task in sorted(tasks, key=place_of)}
         futures = [
             client.submit(attempt, task, methods, key=key, priority=-place)
             for place, (key, task) in enumerate(waiting.items())

@@ -39,6 +39,7 @@ METRICS = {
     "degenerate": Metric("share of fits that degenerated", 1, SHARE),
     "undecided": Metric("share of fits that were undecided", 1, SHARE),
     "nrmse": Metric("nRMSE", 1, ".3f"),
+    "nrmse_median": Metric("nRMSE, median", 1, ".3f"),
     "nrmse_gaussian": Metric("nRMSE, extended Kalman filter", 1, ".3f"),
     "links": Metric("links found"),
     "links_wrong": Metric("links with wrong terms"),
@@ -93,8 +94,9 @@ def blocks(study: Study, found: Found) -> list[Block]:
         found: What is stored of it.
     """
     wanted = [name for name in study.metrics if name not in TIMES]
-    if "rmse" in wanted:
-        wanted.insert(wanted.index("rmse") + 1, "rmse_median")
+    for name in ("rmse", "nrmse"):  # which have long tails
+        if name in wanted:
+            wanted.insert(wanted.index(name) + 1, f"{name}_median")
     made = [_block(name, study, found) for name in wanted]
     times = [name for name in study.metrics if name in TIMES]
     if "seconds" not in times:

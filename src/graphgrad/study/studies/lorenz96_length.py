@@ -28,10 +28,6 @@ LARGE = (
     "20 states take minutes a fit on two cores, compilation included: on a CPU run "
     "some cells only, or the fewer states of the studies that end in `-small`."
 )
-BEFORE = (
-    "docs/adaptive.md has F1 of the adaptive solver and of states-known, 50 draws of "
-    "these data."
-)
 MISPRINT = "The paper prints 0.32 for pMLE at T = 25; 3.2 is probably meant."
 SMALL = (
     "Fewer states than the paper's 20, so that the study runs on two cores. The paper "
@@ -70,7 +66,6 @@ def _study(degree: int, name: str, dt: float, n_states: int, *remarks: str) -> S
         remarks=(
             *remarks,
             *([MISPRINT] if degree == 3 and not few else []),
-            *([BEFORE] if degree == 2 and dt == 0.025 else []),
             as_printed(STATED, steps=STEPS, most=capped),
             ORACLES,
             PEERS,
