@@ -28,7 +28,7 @@ from .statistics import (
     screen,
     statistics,
 )
-from .steps import all_finite
+from .steps import all_finite, where_each
 from .unknowns import (
     Unknowns,
     given,
@@ -287,7 +287,5 @@ def _step(
     same = jnp.all((chosen != 0) == (here != 0))
     # A tenth of a standard error.
     quiet = finite & same & (change < 0.1) & (state.step >= ramp)
-    next_state = jax.tree.map(
-        lambda new, old: jnp.where(finite, new, old), next_state, lost
-    )
+    next_state = where_each(finite, next_state, lost)
     return next_state._replace(still=jnp.where(quiet, state.still + 1, 0))

@@ -8,7 +8,7 @@ dropped and exchanged at the price that the criterion puts on each. The new supp
 climbed in turn, and kept if the criterion fell.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from ..engines.sweep import AbstractEngine
 from .outlook import look
 from .plan import Plan
 from .statistics import Completed, gather, scatter
-from .steps import all_finite
+from .steps import all_finite, where_each
 from .subset import best_subset, inverse_on, price_path
 from .unknowns import Unknowns, learn_initial
 from .variances import NOISE_PRIOR, free_variances, noise_prior
@@ -379,8 +379,3 @@ def _moved(
 def _no_move(unknowns: Unknowns) -> tuple[Array, Array]:
     noises = jnp.concatenate([unknowns.state_noise, unknowns.observation_noise])
     return jnp.zeros_like(unknowns.parameters), jnp.zeros_like(noises)
-
-
-def where_each(condition: Bool[Array, ""], new: Any, old: Any) -> Any:
-    """The one tree or the other, whole."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -9,7 +9,8 @@ from ..model import LinearGaussian, StateSpaceModel, filled, in_long_gaps
 from ..model.knowledge import Knowledge
 from .anneal import STILL, Annealing, anneal, begin
 from .plan import Plan
-from .refine import Refinement, begin_refinement, crossed, refine, where_each
+from .refine import Refinement, begin_refinement, crossed, refine
+from .steps import where_each
 from .unknowns import Unknowns, given
 
 GAMMAS = (0.5, 2.0, 8.0, 16.0)

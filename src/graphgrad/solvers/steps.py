@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice, check_positive
 from ..engines import ParticleFilter, value_and_gradient
@@ -134,11 +134,7 @@ def take_steps(
             if penalty is not None and settings.update == "prox":
                 next_C = penalty.prox(next_C, settings.learning_rate)  # line 7
             good = jnp.isfinite(value) & all_finite(gradient) & all_finite(next_C)
-            carry = jax.tree.map(
-                lambda new, old: jnp.where(good, new, old),
-                (next_C, next_state),
-                (C, state),
-            )
+            carry = where_each(good, (next_C, next_state), (C, state))
             return carry, (jnp.where(good, value, -jnp.inf), good)
 
         C, state = carry
@@ -167,3 +163,8 @@ def _differentiable(penalty: AbstractPenalty | None) -> AbstractSubgradientPenal
 def all_finite(tree: Any) -> Array:
     """Whether every number in a tree is finite."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(a)) for a in jax.tree.leaves(tree)]))
+
+
+def where_each(condition: Bool[Array, ""], new: Any, old: Any) -> Any:
+    """The one tree or the other, whole."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..engines.linalg import inverse_root
+from .steps import where_each
 
 
 class Subset(NamedTuple):
@@ -133,16 +134,14 @@ def _search(
         table, support, chosen, changes = carry
         table = toggle(table, chosen.first, inside=support[chosen.first])
         support = support.at[chosen.first].set(~support[chosen.first])
-        # An exchange is two of them: what goes in comes next, whatever it costs.
         found = _cheapest(table, support, price, signs, least)
+        # An exchange is two of them: what goes in comes next, whatever it costs.
         follow = found._replace(
             first=chosen.second,
             exchange=jnp.array(False),
             cost=jnp.full_like(found.cost, -jnp.inf),
         )
-        following = jax.tree.map(
-            lambda a, b: jnp.where(chosen.exchange, a, b), follow, found
-        )
+        following = where_each(chosen.exchange, follow, found)
         return table, support, following, changes + ~chosen.exchange
 
     def pays(carry):
@@ -191,8 +190,9 @@ def _cheapest(
     given = (table[:n, :n], diagonal, side, signs)
     # Two rounds, as the place of the least of n^2 numbers takes long to find.
     costs = jnp.min(jax.vmap(exchanges)(*given), axis=1)
-    enters = jnp.argmin(jnp.where(support, jnp.inf, costs))
-    double = jnp.where(support[enters], jnp.inf, costs[enters])
+    costs = jnp.where(support, jnp.inf, costs)
+    enters = jnp.argmin(costs)
+    double = costs[enters]
     leaves = jnp.argmin(exchanges(*(part[enters] for part in given)))
     exchange = double < single[j]
     return _Change(

@@ -74,8 +74,8 @@ def _adaptive() -> Any:
     return over_chunk(fit)
 
 
-def _from(start: Any, model: StateSpaceModel) -> StateSpaceModel:
-    return eqx.tree_at(lambda m: m.initial_mean, model, jnp.asarray(start, float))
+def _from(start: Array, model: StateSpaceModel) -> StateSpaceModel:
+    return eqx.tree_at(lambda m: m.initial_mean, model, start)
 
 
 def _by_paper(
