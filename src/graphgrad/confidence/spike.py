@@ -2,7 +2,7 @@
 
 A spike and a slab: a coefficient is zero, or Gaussian with a given standard deviation.
 Given the noise, the coefficients can be integrated out, so that whether each term
-enters is drawn in turn from its exact odds, read off the tableau of `solvers.subset`.
+enters is drawn in turn from its exact odds, read off its tableau.
 """
 
 from typing import Any
@@ -12,7 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..engines.linalg import inverse_root
-from ..solvers.subset import enter, inverse_on, tableau, toggle, units
+from ..solvers.steps import where_each
+from ..solvers.subset import inverse_on
+from ..solvers.tableau import Tableau, enter, toggle, units
 
 
 def edges_of(
@@ -48,33 +50,31 @@ def draw_equation(
     prior = 1 / jnp.where(allowed, slab, 1) ** 2
     matrix = precision + jnp.diag(prior)
     unit = units(matrix)
-    table = enter(
-        tableau(matrix, linear),
-        support,
-        inverse_on(matrix, support) * unit[:, None] * unit,
-    )
+    scaled = matrix / unit[:, None] / unit
+    inverse = inverse_on(matrix, support) * unit[:, None] * unit
+    table = enter(scaled, linear / unit, support, inverse)
     uniforms = jax.random.uniform(choice_key, (M,), linear.dtype)
 
-    def visit(carry: tuple[Array, Array], inputs: tuple[Array, Array]):
+    def visit(carry: tuple[Tableau, Array], inputs: tuple[Array, Array]):
         table, support = carry
         j, uniform = inputs
         inside = support[j]
         # What is left of the information on a term when the others have explained
         # what they can, and its pull: as if the term were outside.
-        left = jnp.where(inside, -1 / table[j, j], table[j, j])
-        pull = jnp.where(inside, table[j, M] * left, table[j, M])
+        here, side = table.diagonal[j], table.side[j]
+        left = jnp.where(inside, -1 / here, here)
+        pull = jnp.where(inside, side * left, side)
         odds = log_odds + 0.5 * (
             pull**2 / left + jnp.log(prior[j]) - jnp.log(left * unit[j] ** 2)
         )
         enters = allowed[j] & (jnp.log(uniform) < jax.nn.log_sigmoid(odds))
-        changed = toggle(table, j, inside=inside)
-        table = jnp.where(enters != inside, changed, table)
+        table = where_each(enters != inside, toggle(table, scaled, j), table)
         return (table, support.at[j].set(enters)), None
 
     order = jax.random.permutation(order_key, M)
     (_, support), _ = jax.lax.scan(visit, (table, support), (order, uniforms))
     used = support[:, None] & support
-    block = jnp.where(used, matrix / unit[:, None] / unit, jnp.eye(M, dtype=unit.dtype))
+    block = jnp.where(used, scaled, jnp.eye(M, dtype=unit.dtype))
     whiten = inverse_root(block)
     pulled = whiten @ jnp.where(support, linear / unit, 0)
     drawn = jax.random.normal(value_key, (M,), linear.dtype)

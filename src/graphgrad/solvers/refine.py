@@ -32,6 +32,9 @@ SHORTEST = 0.05
 MOST_CHANGES = 100
 """Changes of the support that may be made at once."""
 
+MOST_TERMS = 160
+"""Terms of a support that is built from nothing."""
+
 
 class Candidate(NamedTuple):
     """A support that was climbed, and how it does.
@@ -271,7 +274,7 @@ def _step(
     # From nothing, too: a support with too many terms can be hard to leave.
     limit = jnp.where(limit < MOST_CHANGES, 0, limit)
     prices = price * jnp.array([8.0, 4.0, 2.0, 1.0])
-    other = price_path(*quadratic, prices, limit, signs)
+    other = price_path(*quadratic, prices, limit, signs, most=MOST_TERMS)
     other = jax.tree.map(lambda leaf: leaf[-1], other)
     found = where_each((limit > 0) & (other.cost < found.cost - 1e-3), other, found)
     next_support = scatter(found.support.reshape(active.shape), active, K)

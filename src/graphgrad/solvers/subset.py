@@ -1,10 +1,8 @@
 """The best few terms of a quadratic: adding, dropping and exchanging them.
 
 For a quadratic x'Ix - 2b'x plus a price for each nonzero, all single additions, drops
-and exchanges are evaluated in closed form from one tableau, the sweep operator's
-(Goodnight, A tutorial on the SWEEP operator, Am. Stat. 33, 1979): for terms outside
-the support it holds residual and remaining information, for those inside coefficients
-and minus their covariance. The cheapest change is made until none pays.
+and exchanges are evaluated in closed form from one tableau. The cheapest change is made
+until none pays.
 """
 
 from typing import NamedTuple
@@ -15,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..engines.linalg import inverse_root
 from .steps import where_each
+from .tableau import Tableau, empty, enter, toggle, units
 
 
 class Subset(NamedTuple):
@@ -62,9 +61,10 @@ def best_subset(
         >>> found.support.tolist(), found.coefficients.tolist()
         ([True, False, True], [3.0, 0.0, -2.0])
     """
-    unit = units(information)
-    table = enter(tableau(information, linear), start, inverse * unit[:, None] * unit)
-    return _search(table, start, price, unit, max_changes, _free(signs, unit))[1]
+    quadratic, unit = _scaled(information, linear)
+    table = enter(*quadratic, start, inverse * unit[:, None] * unit)
+    found = _search(table, quadratic[0], price, max_changes, _free(signs, unit))[1]
+    return found._replace(coefficients=found.coefficients / unit)
 
 
 def price_path(
@@ -73,16 +73,27 @@ def price_path(
     prices: Float[Array, "L"],
     max_changes: Int[Array, ""] | int = 100,
     signs: Float[Array, "n"] | None = None,
+    most: int | None = None,
 ) -> Subset:
-    """The best subsets at falling prices, each from the one before."""
-    unit, table = units(information), tableau(information, linear)
+    """The best subsets at falling prices, each from the one before.
 
-    def cheaper(carry: tuple[Array, Array], price: Array):
-        table, found = _search(*carry, price, unit, max_changes, _free(signs, unit))
-        return (table, found.support), found
+    Args:
+        information: I, positive semidefinite.
+        linear: b.
+        prices: Prices of each term.
+        max_changes: Most changes to make at each price.
+        signs: As for `best_subset`.
+        most: Terms that a subset may have; the fewer, the faster. All if None.
+    """
+    quadratic, unit = _scaled(information, linear)
 
-    empty = jnp.zeros(len(linear), bool)
-    return jax.lax.scan(cheaper, (table, empty), prices)[1]
+    def cheaper(table: Tableau, price: Array) -> tuple[Tableau, Subset]:
+        return _search(table, quadratic[0], price, max_changes, _free(signs, unit))
+
+    n = len(linear)
+    start = empty(*quadratic, n if most is None else min(n, most))
+    found = jax.lax.scan(cheaper, start, prices)[1]
+    return found._replace(coefficients=found.coefficients / unit)
 
 
 def inverse_on(
@@ -102,39 +113,25 @@ def _free(signs: Array | None, unit: Array) -> Array:
     return jnp.zeros_like(unit) if signs is None else signs
 
 
-def units(information: Array) -> Array:
-    """Units in which all terms have the same information."""
-    diagonal = jnp.diag(information)
-    return jnp.sqrt(jnp.where(diagonal > 0, diagonal, 1))
-
-
-def tableau(information: Array, linear: Array) -> Array:
-    """The tableau of the empty support."""
-    unit, n = units(information), len(linear)
-    table = jnp.zeros((n + 1, n + 1), information.dtype)
-    table = table.at[:n, :n].set(information / unit[:, None] / unit)
-    return table.at[:n, n].set(linear / unit).at[n, :n].set(linear / unit)
+def _scaled(information: Array, linear: Array) -> tuple[tuple[Array, Array], Array]:
+    """The quadratic in units in which all terms have the same information."""
+    unit = units(information)
+    return (information / unit[:, None] / unit, linear / unit), unit
 
 
 def _search(
-    table: Array,
-    support: Array,
+    table: Tableau,
+    information: Array,
     price: Array,
-    unit: Array,
     max_changes: Array | int,
     signs: Array,
-) -> tuple[Array, Subset]:
+) -> tuple[Tableau, Subset]:
     """Make the cheapest change until none pays."""
-    n = len(support)
-    # What is left of a term's information, relative to what it had, when others explain
-    # it: below this, it is one of them again.
-    least = float(100 * jnp.finfo(table.dtype).eps)
 
     def change(carry):
-        table, support, chosen, changes = carry
-        table = toggle(table, chosen.first, inside=support[chosen.first])
-        support = support.at[chosen.first].set(~support[chosen.first])
-        found = _cheapest(table, support, price, signs, least)
+        table, chosen, changes = carry
+        table = toggle(table, information, chosen.first)
+        found = _cheapest(table, price, signs)
         # An exchange is two of them: what goes in comes next, whatever it costs.
         follow = found._replace(
             first=chosen.second,
@@ -142,18 +139,19 @@ def _search(
             cost=jnp.full_like(found.cost, -jnp.inf),
         )
         following = where_each(chosen.exchange, follow, found)
-        return table, support, following, changes + ~chosen.exchange
+        return table, following, changes + ~chosen.exchange
 
     def pays(carry):
-        cheapest, changes = carry[2:]
+        _, cheapest, changes = carry
         return (cheapest.cost < -1e-3) & (changes < max_changes)
 
-    first = _cheapest(table, support, price, signs, least)
-    table, support, cheapest, _ = jax.lax.while_loop(
-        pays, change, (table, support, first, jnp.zeros((), int))
+    first = _cheapest(table, price, signs)
+    table, cheapest, _ = jax.lax.while_loop(
+        pays, change, (table, first, jnp.zeros((), int))
     )
-    coefficients = jnp.where(support, table[:n, n] / unit, 0)
-    cost = table[n, n] + price * jnp.sum(support)
+    support = table.support
+    coefficients = jnp.where(support, table.side, 0)
+    cost = table.least + price * jnp.sum(support)
     return table, Subset(support, coefficients, cost, cheapest.cost)
 
 
@@ -166,34 +164,36 @@ class _Change(NamedTuple):
     cost: Array
 
 
-def _cheapest(
-    table: Array, support: Array, price: Array, signs: Array, least: float
-) -> _Change:
+def _cheapest(table: Tableau, price: Array, signs: Array) -> _Change:
     """The change of the support that costs least, or gains most."""
-    n = len(support)
-    diagonal, side = jnp.diag(table)[:n], table[:n, n]
-    usable = support | ((diagonal > least) & (signs * side >= 0))
+    diagonal, side, support = table.diagonal, table.side, table.support
+    # What is left of a term's information, relative to what it had, when others explain
+    # it: below this, it is one of them again.
+    least = float(100 * jnp.finfo(side.dtype).eps)
+    free = table.terms == len(side)
+    usable = jnp.any(free) & (diagonal > least) & (signs * side >= 0) | support
     paid = jnp.where(support, -price, price)
     single = jnp.where(usable, paid - side**2 / jnp.where(usable, diagonal, 1), jnp.inf)
     j = jnp.argmin(single)
-    # Exchanges, row in and column out, from the tableau as it will be without the
-    # column.
-    out = -1 / jnp.where(support, diagonal, -1)  # a variance is minus the diagonal
+    # Exchanges, row out and column in, from the tableau as it will be without the row.
+    out = -1 / diagonal.at[table.terms].get(mode="fill", fill_value=-1)
+    gone = side.at[table.terms].get(mode="fill", fill_value=0)
 
-    def exchanges(row: Array, rest: Array, pull: Array, sign: Array) -> Array:
+    def exchanges(column: Array, rest: Array, pull: Array, sign: Array) -> Array:
         """Costs of putting one term in, for each that goes out."""
-        rest, pull = rest + row**2 * out, pull + row * (side * out)
-        usable = support & (rest > least) & (sign * pull >= 0)
+        rest, pull = rest + column**2 * out, pull + column * (gone * out)
+        usable = ~free & (rest > least) & (sign * pull >= 0)
         gain = pull**2 / jnp.where(usable, rest, 1)
-        return jnp.where(usable, side**2 * out - gain, jnp.inf)
+        return jnp.where(usable, gone**2 * out - gain, jnp.inf)
 
-    given = (table[:n, :n], diagonal, side, signs)
-    # Two rounds, as the place of the least of n^2 numbers takes long to find.
-    costs = jnp.min(jax.vmap(exchanges)(*given), axis=1)
+    # Two rounds, as the place of the least of so many numbers takes long to find.
+    each = jax.vmap(exchanges, in_axes=(1, 0, 0, 0), out_axes=1)
+    costs = jnp.min(each(table.rows, diagonal, side, signs), axis=0)
     costs = jnp.where(support, jnp.inf, costs)
     enters = jnp.argmin(costs)
     double = costs[enters]
-    leaves = jnp.argmin(exchanges(*(part[enters] for part in given)))
+    given = (table.rows[:, enters], diagonal[enters], side[enters], signs[enters])
+    leaves = table.terms[jnp.argmin(exchanges(*given))]
     exchange = double < single[j]
     return _Change(
         first=jnp.where(exchange, leaves, j),
@@ -201,28 +201,3 @@ def _cheapest(
         exchange=exchange,
         cost=jnp.where(exchange, double, single[j]),
     )
-
-
-def enter(table: Array, support: Array, inverse: Array) -> Array:
-    """Put all of a support in at once: as by toggles one by one, in matrix products."""
-    inside = jnp.append(support, False)
-    inverse = jnp.pad(inverse, ((0, 1), (0, 1)))
-    entered = inverse @ table
-    rest = table - table @ entered
-    return jnp.where(
-        inside[:, None] & inside,
-        -inverse,
-        jnp.where(inside[:, None], entered, jnp.where(inside, entered.T, rest)),
-    )
-
-
-def toggle(table: Array, j: Array, *, inside: Array) -> Array:
-    """Put one index in or out of the support."""
-    row = table[j]
-    pivot = row[j]
-    here = jnp.arange(len(row)) == j
-    line = jnp.where(here, -1 / pivot, jnp.where(inside, -row, row) / pivot)
-    # In one pass and as symmetric as before: a large table takes its time.
-    scaled = row / jnp.sqrt(jnp.abs(pivot))
-    swept = table - scaled[:, None] * (jnp.sign(pivot) * scaled)
-    return jnp.where(here[:, None], line, jnp.where(here, line[:, None], swept))

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...compiling import compiled
 from ...engines import AbstractEngine, ParticleSmoother
 from ...model import StateSpaceModel, state_space_model
 from ...solution import Outcome
@@ -26,7 +25,8 @@ ENGINES: dict[str, str | AbstractEngine] = {
 def over_chunk(fit: Callable[..., Any]) -> Callable[..., Any]:
     """A fit of one model to each realisation, made one of a chunk.
 
-    An accelerator fits the chunk at once. A CPU goes one by one: no fit waits for the
+    An accelerator fits the chunk at once, stage by stage: as one program, a stage would
+    be compiled as often as it is used. A CPU goes one by one: no fit waits for the
     slowest, and less is compiled.
     """
 
@@ -37,7 +37,7 @@ def over_chunk(fit: Callable[..., Any]) -> Callable[..., Any]:
         fits = [fit(model, *one) for one in zip(*chunk, strict=True)]
         return jax.tree.map(lambda *parts: jnp.stack(parts), *fits)
 
-    return one_by_one if jax.default_backend() == "cpu" else compiled(at_once)
+    return one_by_one if jax.default_backend() == "cpu" else at_once
 
 
 @cache
