@@ -21,15 +21,17 @@ import study_samples
 from conftest import CACHE
 from graphgrad.cli import app
 from graphgrad.study import cluster, evidence
+from graphgrad.study.blocks import blocks
 from graphgrad.study.figures import FIGURES, png, ribbon
 from graphgrad.study.methods import METHODS
 from graphgrad.study.page import page
 from graphgrad.study.plan import Cell, Fits, Study
+from graphgrad.study.records import as_csv, from_csv
 from graphgrad.study.running import run
 from graphgrad.study.store import Store
 from graphgrad.study.studies import STUDIES
-from graphgrad.study.summary import blocks, interval
-from graphgrad.study.tables import as_csv, latex, markdown
+from graphgrad.study.summary import interval, merged, summarise
+from graphgrad.study.tables import latex, markdown
 from graphgrad.study.tasks import Row, run_task, tasks_of
 
 SEVERAL = 12
@@ -242,8 +244,8 @@ def test_a_worker_that_is_killed_costs_its_own_chunk_alone(tmp_path, store):
 
     with Store(tmp_path / "undisturbed.sqlite") as undisturbed:
         run(tasks, undisturbed, methods=study_samples.METHODS)
-        expected = undisturbed.found(study, SEVERAL)
-    found = store.found(study, SEVERAL)
+        expected = summarise(undisturbed.found(study, SEVERAL))
+    found = summarise(store.found(study, SEVERAL))
     for write in (as_csv, markdown, latex):
         assert write(study, found, times=False) == write(study, expected, times=False)
 
@@ -343,7 +345,7 @@ def test_intervals_are_those_of_student():
 
 def test_tables_say_what_was_found_and_what_was_not():
     study = study_samples.study("sizes", "lingering")
-    found = {("T=5", "sizes"): _fits([0.001, 0.003, 0.005, np.nan])}
+    found = summarise({("T=5", "sizes"): _fits([0.001, 0.003, 0.005, np.nan])})
     text = markdown(study, found)
     rows = [
         [part.strip() for part in line.split("|")[1:-1]] for line in text.split("\n")
@@ -369,6 +371,37 @@ def test_tables_say_what_was_found_and_what_was_not():
     assert all(line.count("&") == 4 for line in tex.split("\n") if "&" in line)
 
 
+def test_a_table_tells_the_next_page_what_it_was_made_of():
+    study = replace(study_samples.study("sizes", "lingering"), metrics=("rmse", "f1"))
+    place = ("T=5", "sizes")
+    table = summarise({place: _fits([0.001, 0.003, 0.005, np.nan])})
+    back = from_csv(study, as_csv(study, table))
+    assert set(back) == {place}
+    for write in (as_csv, markdown, latex):
+        assert write(study, back) == write(study, table)
+    # Configured anew, a cell begins anew.
+    assert from_csv(replace(study, chunk=4), as_csv(study, table)) == {}
+    with pytest.raises(ValueError, match=r"small\.csv must have the columns study, "):
+        from_csv(study, "study,metric\nsmall,rmse\n")
+
+
+def test_of_two_tables_the_one_with_more_fits_counts():
+    study = study_samples.study("sizes")
+    short, long = (
+        summarise({(cell, "sizes"): _fits([0.001] * n) for cell, n in counts.items()})
+        for counts in ({"T=5": 2, "T=9": 3}, {"T=9": 4})
+    )
+    both = merged(study, short, long)
+    assert [(cell, s.fits) for (cell, _), s in both.items()] == [("T=5", 2), ("T=9", 4)]
+    assert merged(study, long, short) == {**short, **long}
+    equal = summarise({("T=9", "sizes"): _fits([0.009] * 4)})
+    assert merged(study, long, equal) == equal
+    # Times of two runs do not go together.
+    timed = replace(study, alone=True)
+    assert merged(timed, short, long) == long
+    assert merged(timed, short, {}) == short
+
+
 def test_times_are_relative_to_where_the_paper_has_one():
     cells = tuple(Cell(f"d={d}", d, "lorenz63", degree=d) for d in (1, 2))
     paper = {"theirs": {"relative_seconds": (0.4, 1.0)}}
@@ -379,21 +412,25 @@ def test_times_are_relative_to_where_the_paper_has_one():
         chunk=1,
         alone=True,
     )
-    found = {
-        ("d=1", "sizes"): _fits([1.0, 1, 1], seconds=[1, 2, 9]),
-        ("d=2", "sizes"): _fits([1.0, 1, 1], seconds=[4, 8, 8]),
-    }
+    found = summarise(
+        {
+            ("d=1", "sizes"): _fits([1.0, 1, 1], seconds=[1, 2, 9]),
+            ("d=2", "sizes"): _fits([1.0, 1, 1], seconds=[4, 8, 8]),
+        }
+    )
     [block] = [b for b in blocks(timed, found) if b.name == "relative_seconds"]
     assert [v.value for v in block.lines[1].values if v] == [0.25, 1]
 
 
 def test_figures_show_means_ribbons_and_what_was_printed():
     study = study_samples.study("sizes")
-    found = {
-        ("T=5", "sizes"): _fits([0.001, 0.003]),
-        ("T=9", "sizes"): _fits([0.002, 0.002]),
-    }
-    [panel] = [ax for ax in ribbon(study, found).axes if ax.lines]
+    found = summarise(
+        {
+            ("T=5", "sizes"): _fits([0.001, 0.003]),
+            ("T=9", "sizes"): _fits([0.002, 0.002]),
+        }
+    )
+    [panel] = [ax for ax in ribbon(study, found, {}).axes if ax.lines]
     drawn = {
         line.get_label(): np.array(line.get_ydata(), float) for line in panel.lines
     }
@@ -402,9 +439,9 @@ def test_figures_show_means_ribbons_and_what_was_printed():
     [band] = panel.collections
     heights = np.array(band.get_paths()[0].vertices)[:, 1]
     assert heights.max() == pytest.approx(2 + 1e3 * interval(np.array([0.001, 0.003])))
-    assert png(study, {}).startswith(b"\x89PNG")
+    assert png(study, {}, {}).startswith(b"\x89PNG")
     one = Study("one", "", study.cells[:1], ("sizes",), metrics=("rmse",))
-    assert png(one, found).startswith(b"\x89PNG")
+    assert png(one, found, {}).startswith(b"\x89PNG")
 
 
 def test_specificity_follows_from_counts():
@@ -424,7 +461,7 @@ def test_the_page_says_what_the_numbers_say():
     study = STUDIES["lorenz63-d2"]
     idle = study_samples.study("sizes")
     found = {
-        study.name: {("T=25", evidence.YARDSTICK): _fits([0.001, 0.0022])},
+        study.name: summarise({("T=25", evidence.YARDSTICK): _fits([0.001, 0.0022])}),
         "small": {},
     }
     with_yardstick = replace(study, methods=(evidence.YARDSTICK,))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..study.plan import Found, Study
     from ..study.running import Executor
     from ..study.store import Store
+    from ..study.summary import Summaries
 
 
 @reported
@@ -54,7 +55,8 @@ def reproduce(
     """Run a study of the paper, print its table and draw its figure.
 
     Stopped or killed at any moment, the same command goes on where it was. `page`
-    writes the page of the documentation from what is stored, and runs nothing.
+    writes the page of the documentation from what is stored and from the tables that
+    are beside the page, and runs nothing.
 
     \b
     Examples:
@@ -178,14 +180,17 @@ def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:
     """Print the table, and write it and the figure."""
     from ..files import write_whole
     from ..study import tables
+    from ..study.figures import png
+    from ..study.summary import summarise
 
-    title = f"# {study.title}\n\n"
-    table = tables.markdown(study, found, times=times)
-    typer.echo(title + table)
-    names = _files(study, found, out, times)
-    text = f"{title}{table}\n![{study.title}]({study.name}.png)\n"
+    title, table = f"# {study.title}\n\n", summarise(found)
+    shown = tables.markdown(study, table, times=times)
+    typer.echo(title + shown)
+    names = _files(study, table, out, times)
+    write_whole(out / f"{study.name}.png", png(study, table, found))
+    text = f"{title}{shown}\n![{study.title}]({study.name}.png)\n"
     write_whole(out / f"{study.name}.md", text.encode())
-    names.append(f"{study.name}.md")
+    names += [f"{study.name}.md", f"{study.name}.png"]
     typer.echo(f"Wrote {out}: {', '.join(sorted(names))}.", err=True)
 
 
@@ -194,28 +199,37 @@ def _write_page(
 ) -> None:
     """Write the page, and the figures and tables of what it shows beside it."""
     from ..files import write_whole
+    from ..study.figures import png
     from ..study.page import FOLDER, page
+    from ..study.records import from_csv
+    from ..study.summary import merged, summarise
 
-    found = {s.name: store.found(s, realisations) for s in studies}
+    folder, told = out / FOLDER, {}
     for study in studies:
-        if found[study.name]:
-            _files(study, found[study.name], out / FOLDER, times=True)
-    write_whole(out / "reproducing.md", page(studies, found).encode())
+        found, before = store.found(study, realisations), {}
+        if (file := folder / f"{study.name}.csv").is_file():
+            before = from_csv(study, file.read_text())
+        told[study.name] = table = merged(study, before, summarise(found))
+        if table:
+            _files(study, table, folder, times=True)
+        # Graphs need the coefficients of all that the table has.
+        if found and (study.figure == "ribbon" or set(found) == set(table)):
+            write_whole(folder / f"{study.name}.png", png(study, table, found))
+    write_whole(out / "reproducing.md", page(studies, told).encode())
     typer.echo(f"Wrote {out / 'reproducing.md'}.", err=True)
 
 
-def _files(study: "Study", found: "Found", out: Path, times: bool) -> list[str]:
-    """Write the figure, and the table for other programs; their names."""
+def _files(study: "Study", table: "Summaries", out: Path, times: bool) -> list[str]:
+    """Write the table for other programs; names of the files."""
     from ..files import write_whole
-    from ..study import tables
-    from ..study.figures import png
+    from ..study.records import as_csv
+    from ..study.tables import latex
 
     out.mkdir(parents=True, exist_ok=True)
     made = {
-        f"{study.name}.png": png(study, found),
-        f"{study.name}.csv": tables.as_csv(study, found, times=times).encode(),
-        f"{study.name}.tex": tables.latex(study, found, times=times).encode(),
+        f"{study.name}.csv": as_csv(study, table, times=times),
+        f"{study.name}.tex": latex(study, table, times=times),
     }
     for name, content in made.items():
-        write_whole(out / name, content)
+        write_whole(out / name, content.encode())
     return list(made)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .plan import Cell, Found, Study
-from .summary import Value, blocks, summarise
+from .blocks import blocks
+from .plan import Cell, Study
+from .summary import Summaries, Value
 
 YARDSTICK = "support-known"
 """The method that is told which entries are not zero."""
@@ -48,7 +49,9 @@ class Scores(NamedTuple):
     zero: float
 
 
-def ran_away(studies: Sequence[Study], found: Mapping[str, Found]) -> list[RanAway]:
+def ran_away(
+    studies: Sequence[Study], tables: Mapping[str, Summaries]
+) -> list[RanAway]:
     """Cells with draws that ran away."""
     return [
         RanAway(
@@ -56,7 +59,7 @@ def ran_away(studies: Sequence[Study], found: Mapping[str, Found]) -> list[RanAw
             round(value.known / (1 - value.value)),
         )
         for study in studies
-        for block in blocks(study, found[study.name])
+        for block in blocks(study, tables[study.name])
         if block.name == "rejected"
         for line in block.lines
         for cell, value in zip(study.cells, line.values, strict=True)
@@ -64,17 +67,17 @@ def ran_away(studies: Sequence[Study], found: Mapping[str, Found]) -> list[RanAw
     ]
 
 
-def errors(studies: Sequence[Study], found: Mapping[str, Found]) -> list[Below]:
+def errors(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> list[Below]:
     """Every printed error of the paper's method that has a yardstick."""
     made = []
     for study in studies:
         for row, metrics in study.paper.items():
             printed = metrics.get("rmse", ())
             for cell, error in zip(study.cells, printed, strict=False):
-                fits = found[study.name].get((cell.label, YARDSTICK))
-                if fits is None or np.isnan(error):
+                summary = tables[study.name].get((cell.label, YARDSTICK))
+                if summary is None or np.isnan(error):
                     continue
-                mean, middle = (summarise(n, fits) for n in ("rmse", "rmse_median"))
+                mean, middle = map(summary.values.get, ("rmse", "rmse_median"))
                 if mean is not None and middle is not None and mean.known:
                     place = (study.name, cell.label, row, as_stated(study))
                     made.append(Below(*place, error, mean, middle.value))

@@ -1,14 +1,16 @@
 """The figure of a study: means and 95 % ribbons over what is varied."""
 
 import io
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..plots.style import COLOURS, tidy
-from .plan import Drawing, Found, Study
-from .summary import SHARE, Block, Line, blocks
+from .blocks import SHARE, Block, Line, blocks
+from .plan import Found, Study
+from .summary import Summaries
 from .wording import METHODS
 
 if TYPE_CHECKING:
@@ -21,14 +23,14 @@ PANELS = 2
 MARKERS = "os^Dv<>ph"
 
 
-def ribbon(study: Study, found: Found) -> "Figure":
+def ribbon(study: Study, table: Summaries, _: Found) -> "Figure":
     """Mean and 95 % interval of the first metrics, one line a method.
 
     What the paper printed is drawn in black.
     """
     from matplotlib.figure import Figure
 
-    by_name = {block.name: block for block in blocks(study, found)}
+    by_name = {block.name: block for block in blocks(study, table)}
     drawn = [by_name[name] for name in study.metrics if name in by_name][:PANELS]
     figure = Figure(figsize=(3 + 4 * max(1, len(drawn)), 4.2), layout="constrained")
     panels = figure.subplots(1, max(1, len(drawn)), squeeze=False)[0]
@@ -51,20 +53,29 @@ def ribbon(study: Study, found: Found) -> "Figure":
     return figure
 
 
-def graphs(study: Study, found: Found) -> "Figure":
+def graphs(study: Study, _: Summaries, found: Found) -> "Figure":
     """The true graph and the one that was found."""
     from .graphs import graphs as draw
 
     return draw(study, found)
 
 
-FIGURES: dict[str, Drawing] = {"ribbon": ribbon, "graphs": graphs}
+FIGURES: "dict[str, Callable[[Study, Summaries, Found], Figure]]" = {
+    "ribbon": ribbon,
+    "graphs": graphs,
+}
 
 
-def png(study: Study, found: Found) -> bytes:
-    """The figure of a study as a file."""
+def png(study: Study, table: Summaries, found: Found) -> bytes:
+    """The figure of a study as a file.
+
+    Args:
+        study: The study.
+        table: What its fits come to.
+        found: The fits that are stored.
+    """
     file = io.BytesIO()
-    FIGURES[study.figure](study, found).savefig(file, format="png", dpi=110)
+    FIGURES[study.figure](study, table, found).savefig(file, format="png", dpi=110)
     return file.getvalue()
 
 

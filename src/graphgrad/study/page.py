@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from .evidence import Below, RanAway, Scores, errors, ran_away, scores
-from .plan import Found, Study
+from .plan import Study
 from .printed import not_stated
+from .summary import Summaries, Summary
 from .tables import made_with, markdown
 
 FOLDER = "reproducing"
@@ -28,49 +29,57 @@ graphgrad reproduce all --workers 8
 graphgrad reproduce all --cluster tcp://10.0.0.1:8786
 ```
 
-Results go to `study.sqlite`, one row a fit, and what is there is not run again. The
+Results go to `study.sqlite`, one row a fit, and what is there is not run again. Of each
+method in each cell this page has what has more fits, the results stored or the table
+that was beside the page before, so that it can be extended on another machine. The
 numbers of a realisation depend on its study, its method and its own number, in the last
 digits on those of its chunk, but not on where it is run, as long as versions and kind
 of device are the same.
 """
 
 
-def page(studies: Sequence[Study], found: Mapping[str, Found]) -> str:
+def page(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
     """The page in Markdown.
 
     Args:
         studies: All studies.
-        found: What is stored of each, by its name.
+        tables: What the fits of each come to, by its name.
     """
-    run = [study for study in studies if found[study.name]]
-    parts = [HEAD, _what_was_run(studies, found)]
+    run = [study for study in studies if tables[study.name]]
+    parts = [HEAD, _what_was_run(studies, tables)]
     if run:
         parts.append("## Where the printed numbers and settings cannot hold\n")
-        parts.append(_ran_away(ran_away(run, found)))
-        parts.append(_errors(errors(run, found)))
+        parts.append(_ran_away(ran_away(run, tables)))
+        parts.append(_errors(errors(run, tables)))
         parts.append(_scores(scores(run)))
         parts.append(_not_stated())
     for study in run:
         parts.append(f"## {study.name}: {study.title}\n")
-        parts.append(markdown(study, found[study.name]))
+        parts.append(markdown(study, tables[study.name]))
         parts.append(f"![{study.title}]({FOLDER}/{study.name}.png)\n")
     return "\n".join(part for part in parts if part)
 
 
-def _what_was_run(studies: Sequence[Study], found: Mapping[str, Found]) -> str:
+def _what_was_run(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
     rows = []
     for study in studies:
-        fits = found[study.name].values()
-        counts = [len(f.seeds) for f in fits]
+        summaries = tables[study.name].values()
+        counts = [summary.fits for summary in summaries]
         said = f"{min(counts)} to {max(counts)}" if counts else "not run yet"
         if len(set(counts)) == 1:
             said = f"{counts[0]}"
-        hours = sum(float(f.seconds.sum()) for f in fits) / 3600
+        hours = sum(map(_seconds, summaries)) / 3600
         rows.append((study.name, study.title, said, sum(counts), f"{hours:.2f}"))
     head = ("study", "what it is", "realisations", "fits", "hours")
-    made = sorted({text for one in found.values() for text in made_with(one)})
+    made = sorted({text for one in tables.values() for text in made_with(one)})
     versions = "\n".join(f"- {text}" for text in made)
     return f"## What was run\n\n{_table(head, rows)}\nMade with:\n\n{versions}\n"
+
+
+def _seconds(summary: Summary) -> float:
+    """Of all fits; none if the table was written without times."""
+    mean = summary.values.get("seconds")
+    return 0.0 if mean is None else summary.fits * mean.value
 
 
 def _ran_away(cells: Sequence[RanAway]) -> str:

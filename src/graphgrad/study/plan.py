@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..systems import System
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 REALISATIONS = 150
 """As many as the paper has."""
@@ -126,6 +123,3 @@ class Fits:
 
 Found = Mapping[tuple[str, str], Fits]
 """Fits by label of the cell and name of the method."""
-
-Drawing = Callable[[Study, Found], "Figure"]
-"""Draws the figure of a study."""

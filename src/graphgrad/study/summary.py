@@ -1,6 +1,6 @@
-"""From fits to the numbers of a table: means, intervals, medians."""
+"""What fits come to: means, intervals, medians."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,54 +8,8 @@ from scipy.special import stdtrit
 
 from .plan import Fits, Found, Study
 
-TIMES = ("seconds", "relative_seconds")
-"""What no two runs share."""
-
-
-SHARE = ".2f"
-"""Format of what lies between 0 and 1."""
-
-
-class Metric(NamedTuple):
-    """How a metric is shown: its heading, its unit, its format."""
-
-    heading: str
-    unit: float = 1
-    format: str = ".3g"
-
-
-METRICS = {
-    "rmse": Metric("RMSE (1e-3)", 1e-3),
-    "rmse_median": Metric("RMSE (1e-3), median", 1e-3),
-    "rmse_nonzero": Metric("RMSE of entries found (1e-3)", 1e-3),
-    "mean_abs_where_zero": Metric("mean size of entries that are 0 (1e-3)", 1e-3),
-    "f1": Metric("F1", 1, SHARE),
-    "precision": Metric("precision", 1, SHARE),
-    "recall": Metric("recall", 1, SHARE),
-    "specificity": Metric("specificity", 1, SHARE),
-    "f1_zero": Metric("F1 of the zeros", 1, SHARE),
-    "precision_zero": Metric("precision of the zeros", 1, SHARE),
-    "exact": Metric("share of exact supports", 1, SHARE),
-    "degenerate": Metric("share of fits that degenerated", 1, SHARE),
-    "undecided": Metric("share of fits that were undecided", 1, SHARE),
-    "nrmse": Metric("nRMSE", 1, ".3f"),
-    "nrmse_median": Metric("nRMSE, median", 1, ".3f"),
-    "nrmse_gaussian": Metric("nRMSE, extended Kalman filter", 1, ".3f"),
-    "links": Metric("links found"),
-    "links_wrong": Metric("links with wrong terms"),
-    "links_missed": Metric("links missed"),
-    "links_invented": Metric("links invented"),
-    "steps": Metric("steps before the likelihood vanishes"),
-    "steps_product": Metric("the same, by the product of all weights"),
-    "agreed": Metric("share of runs whose starts agreed", 1, SHARE),
-    "agreeing": Metric("share of starts that agreed", 1, SHARE),
-    "batches": Metric("share of batches", 1, SHARE),
-    "work": Metric("share of filter steps", 1, SHARE),
-    "rejected": Metric("share of draws that ran away", 1, SHARE),
-    "seconds": Metric("seconds a fit"),
-    "relative_seconds": Metric("median time, relative"),
-}
-"""Metrics that have a name of their own; others are shown as they are called."""
+LONG_TAILED = ("rmse", "nrmse")
+"""What has its median shown, too."""
 
 
 class Value(NamedTuple):
@@ -70,39 +24,23 @@ class Value(NamedTuple):
     fits: int = 0
 
 
-class Line(NamedTuple):
-    """A row of a table, one value a cell."""
+class Summary(NamedTuple):
+    """What the fits of one method in one cell come to.
 
-    name: str
-    values: tuple[Value | None, ...]
-    printed: bool = False
-
-
-class Block(NamedTuple):
-    """The rows of one metric."""
-
-    name: str
-    metric: Metric
-    lines: tuple[Line, ...]
-
-
-def blocks(study: Study, found: Found) -> list[Block]:
-    """Numbers of a study, metric by metric; times come last.
-
-    Args:
-        study: The study.
-        found: What is stored of it.
+    Attributes:
+        values: By metric: means, and medians by the name of the metric with `_median`;
+            `relative_seconds` are medians in any unit; `rejected` is a share.
+        fits: Number of fits.
+        made: What they were made with: each set of versions and devices.
     """
-    wanted = [name for name in study.metrics if name not in TIMES]
-    for name in ("rmse", "nrmse"):  # which have long tails
-        if name in wanted:
-            wanted.insert(wanted.index(name) + 1, f"{name}_median")
-    made = [_block(name, study, found) for name in wanted]
-    times = [name for name in study.metrics if name in TIMES]
-    if "seconds" not in times:
-        times.append("seconds")
-    made += [_rejected(study, found), *(_block(name, study, found) for name in times)]
-    return [block for block in made if block.lines]
+
+    values: Mapping[str, Value]
+    fits: int
+    made: tuple[str, ...]
+
+
+Summaries = Mapping[tuple[str, str], Summary]
+"""By label of the cell and name of the method."""
 
 
 def interval(values: np.ndarray) -> float:
@@ -118,81 +56,52 @@ def interval(values: np.ndarray) -> float:
     return float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n))
 
 
-def summarise(name: str, fits: Fits, base: float = 1) -> Value | None:
-    """The number of a metric in one cell.
+def summarise(found: Found) -> dict[tuple[str, str], Summary]:
+    """What fits come to, method by method and cell by cell."""
+    return {place: _summary(fits) for place, fits in found.items()}
 
-    Args:
-        name: The metric.
-        fits: All fits of the cell.
-        base: What `relative_seconds` are relative to.
+
+def _summary(fits: Fits) -> Summary:
+    values = {name: _mean(numbers) for name, numbers in fits.metrics.items()}
+    for name in LONG_TAILED:
+        if name in fits.metrics:
+            values[f"{name}_median"] = _median(fits.metrics[name])
+    values["seconds"] = _mean(fits.seconds)
+    values["relative_seconds"] = _median(fits.seconds)
+    gone, n = fits.metrics.get("rejected"), len(fits.seeds)
+    if gone is not None and np.isfinite(gone).all():
+        values["rejected"] = Value(float(gone.sum() / (gone.sum() + n)), np.nan, n, n)
+    made = {
+        ", ".join(f"{part} {version}" for part, version in used.items())
+        for used in fits.versions
+    }
+    return Summary(values, n, tuple(sorted(made)))
+
+
+def _mean(numbers: np.ndarray) -> Value:
+    known = numbers[np.isfinite(numbers)]
+    mean = float(np.mean(known)) if len(known) else np.nan
+    return Value(mean, interval(known), len(known), len(numbers))
+
+
+def _median(numbers: np.ndarray) -> Value:
+    known = numbers[np.isfinite(numbers)]
+    middle = float(np.median(known)) if len(known) else np.nan
+    return Value(middle, np.nan, len(known), len(numbers))
+
+
+def merged(study: Study, before: Summaries, now: Summaries) -> Summaries:
+    """Of each method in each cell, what has more fits; if as many, that of now.
+
+    Times are of one run: a study of times is that of now, if there is any.
     """
-    if name in TIMES:
-        values = fits.seconds
-    else:
-        values = fits.metrics.get(name.removesuffix("_median"))
-    if values is None:
-        return None
-    known = values[np.isfinite(values)]
-    counts = (len(known), len(values))
-    if not len(known):
-        return Value(np.nan, np.nan, *counts)
-    if name == "relative_seconds" or name.endswith("_median"):
-        return Value(float(np.median(known)) / base, np.nan, *counts)
-    return Value(float(np.mean(known)), interval(known), *counts)
-
-
-def metric(name: str) -> Metric:
-    """How a metric is shown."""
-    return METRICS.get(name, Metric(name.replace("_", " ")))
-
-
-def _block(name: str, study: Study, found: Found) -> Block:
-    lines = [
-        Line(f"paper: {row}", tuple(map(_printed, metrics[name])), True)
-        for row, metrics in study.paper.items()
-        if name in metrics
-    ]
-    for method in study.methods:
-        fits = [found.get((cell.label, method)) for cell in study.cells]
-        base = _base(study, fits) if name == "relative_seconds" else 1.0
-        values = tuple(None if f is None else summarise(name, f, base) for f in fits)
-        if name == "seconds" and not study.alone:
-            # The fits of a chunk have one time, so that their spread says nothing.
-            values = tuple(v and v._replace(half=np.nan) for v in values)
-        if any(value is not None for value in values):
-            lines.append(Line(method, values))
-    return Block(name, metric(name), tuple(lines))
-
-
-def _printed(value: float) -> Value | None:
-    return Value(value) if np.isfinite(value) else None
-
-
-def _base(study: Study, fits: Sequence[Fits | None]) -> float:
-    """Median time in the cell where the paper has 1, or in the first one."""
-    rows = [row.get("relative_seconds", ()) for row in study.paper.values()]
-    ones = [i for row in rows for i, value in enumerate(row) if value == 1]
-    there = fits[ones[0] if ones else 0]
-    return np.nan if there is None else float(np.median(there.seconds))
-
-
-def _rejected(study: Study, found: Found) -> Block:
-    """Share of draws that ran away: all methods of a cell have the same data."""
-    values = []
-    for cell in study.cells:
-        fits = [
-            found[cell.label, method]
-            for method in study.methods
-            if (cell.label, method) in found
-        ]
-        most = max(fits, key=lambda f: len(f.seeds), default=None)
-        gone = None if most is None else most.metrics.get("rejected")
-        if gone is None or not np.isfinite(gone).all():
-            values.append(None)
-            continue
-        share = float(gone.sum() / (gone.sum() + len(gone)))
-        values.append(Value(share, np.nan, len(gone), len(gone)))
-    if all(value is None or value.value == 0 for value in values):
-        return Block("rejected", metric("rejected"), ())
-    line = Line("data", tuple(values))
-    return Block("rejected", metric("rejected"), (line,))
+    if study.alone:
+        return now or before
+    both = {**before, **now}
+    return {
+        place: max(
+            (table[place] for table in (now, before) if place in table),
+            key=lambda summary: summary.fits,
+        )
+        for place in both
+    }

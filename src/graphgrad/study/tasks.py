@@ -61,14 +61,19 @@ class Task:
     @property
     def digest(self) -> str:
         """Of what its numbers depend on, so that old rows are not taken for new."""
-        told = [asdict(self.cell), self.size, importlib.metadata.version("graphgrad")]
-        text = json.dumps(told, sort_keys=True, default=repr)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return configuration(self.cell, self.size)
 
     def __str__(self) -> str:
         first, last = self.seeds[0], self.seeds[-1]
         place = f"{self.study}, {self.cell.label}, {self.method}"
         return f"{place}, realisations {first} to {last}"
+
+
+def configuration(cell: Cell, size: int) -> str:
+    """Digest of a cell, the size of its chunks and the version."""
+    told = [asdict(cell), size, importlib.metadata.version("graphgrad")]
+    text = json.dumps(told, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Row(NamedTuple):
