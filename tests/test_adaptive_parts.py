@@ -42,15 +42,16 @@ from oracles import Laplace, linear_model
 # Weighted lasso.
 
 
-def lasso_problem(seed):
-    """Three equations in six correlated terms, five penalties; entries differ."""
+def lasso_problem(seed, terms=6):
+    """Three equations in correlated terms, five penalties; entries differ."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(3, 40, 6)) + rng.normal(size=(3, 40, 1))
+    rows = 6 * terms
+    X = rng.normal(size=(3, rows, terms)) + rng.normal(size=(3, rows, 1))
     gram = np.einsum("nta,ntb->nab", X, X)
-    linear = np.einsum("nta,nt->na", X, rng.normal(size=(3, 40)) + X[:, :, 1])
+    linear = np.einsum("nta,nt->na", X, rng.normal(size=(3, rows)) + X[:, :, 1])
     scale = np.sqrt(np.einsum("naa->na", gram))
-    heights = np.array([0.0, 0.3, 1.0, 3.0, 30.0])[:, None, None]
-    return gram, linear, heights * scale * rng.uniform(0.5, 2, size=(3, 6)), scale
+    heights = np.array([0.0, 0.3, 1.0, 3.0, 100.0])[:, None, None]
+    return gram, linear, heights * scale * rng.uniform(0.5, 2, size=(3, terms)), scale
 
 
 def breach(gram, linear, thresholds, scale, c):
@@ -67,9 +68,10 @@ def breach(gram, linear, thresholds, scale, c):
     return worst
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_lasso_ends_where_the_optimality_conditions_hold(seed, x64):
-    gram, linear, thresholds, scale = lasso_problem(seed)
+# One block of terms, and three that are padded.
+@pytest.mark.parametrize(("seed", "terms"), [(0, 6), (1, 6), (2, 6), (3, 67)])
+def test_lasso_ends_where_the_optimality_conditions_hold(seed, terms, x64):
+    gram, linear, thresholds, scale = lasso_problem(seed, terms)
     start = np.random.default_rng(seed).normal(size=thresholds.shape)
     found = lasso(
         *map(jnp.asarray, (gram, linear, thresholds, start, scale)),
@@ -196,6 +198,21 @@ def test_terms_enter_as_their_price_falls(seed, x64):
         assert cheapest_change(X, y, support, price) >= -1e-3
         least = squares(X, y, support)[1]
         np.testing.assert_allclose(c, least, rtol=1e-6, atol=1e-12)
+
+
+def test_a_path_with_few_places_has_no_more_terms(x64):
+    G, b, X, y = quadratic(1)
+    prices = jnp.asarray([1e3, 1.0, 1e-3])
+    path = np.asarray(
+        price_path(jnp.asarray(G), jnp.asarray(b), prices, most=3).support
+    )
+    whole = np.asarray(price_path(jnp.asarray(G), jnp.asarray(b), prices).support)
+    assert whole[-1].sum() > 3
+    assert path[-1].sum() == 3
+    # Exchanges go on where nothing can be added: no other three explain more.
+    here = squares(X, y, path[-1])[0]
+    others = (other for other in neighbours(path[-1]) if other.sum() == 3)
+    assert min(squares(X, y, other)[0] for other in others) > here
 
 
 def test_inverse_on_a_support_is_that_of_the_block(x64):
