@@ -487,7 +487,7 @@ def test_information_is_that_of_the_innovations(seen, x64):
     path = jax.random.normal(jax.random.key(4), (13, 2))
     active = jnp.asarray(np.tile(np.arange(3), (2, 1)))
     found = jit(information, static_argnames="noise")(
-        model, ys, path, active, noise=True
+        model, ys, path, active, noise=("state_noise", "observation_noise")
     )
     kalman = Recursion(model, ys)
     weigh = np.linalg.inv(kalman.S)
@@ -506,6 +506,17 @@ def test_information_is_that_of_the_innovations(seen, x64):
     expected = 0.5 * np.einsum("tij,atjk,tkl,btli->ab", weigh, dS, weigh, dS)
     assert found.noise is not None
     np.testing.assert_allclose(found.noise, expected, rtol=1e-6, atol=1e-8)
+    # One of the noises: a block of the same matrix.
+    m = len(expected)
+    for noise, mine in (
+        ("state_noise", np.arange(m) < 2),
+        ("observation_noise", np.arange(m) >= 2),
+    ):
+        alone = jit(information, static_argnames="noise")(
+            model, ys, path, active, noise=(noise,)
+        )
+        block = np.where(mine[:, None] & mine, expected, 0)
+        np.testing.assert_allclose(alone.noise, block, rtol=1e-6, atol=1e-8)
     # Fewer active terms in another order: a block of the same matrix.
     some = jnp.array([[2, 0], [1, 2]])
     block = jit(information)(model, ys, path, some)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..model import GaussianNoise, LibraryMean, StateSpaceModel
@@ -29,8 +30,8 @@ class Information(NamedTuple):
 
     Attributes:
         coefficients: Of the active coefficients, row by row.
-        noise: Of the logarithms of the state and then the observation noise variances;
-            None unless asked for.
+        noise: Of the logarithms of the state and then the observation noise variances,
+            zeros for those that were not asked for; None if none was.
     """
 
     coefficients: Float[Array, "n n"]
@@ -43,7 +44,7 @@ def information(
     path: Float[Array, "T_plus_1 Nx"],
     active: Int[Array, "Nx A"],
     *,
-    noise: bool = False,
+    noise: tuple[str, ...] = (),
 ) -> Information:
     """Information about a path.
 
@@ -52,13 +53,18 @@ def information(
         ys: Observations.
         path: x_0..x_T to linearise about, the smoothed means of a sweep.
         active: For each equation, the columns of its active terms.
-        noise: Also give the information on noise variances.
+        noise: Also give the information on variances of `"state_noise"`,
+            `"observation_noise"`, or both.
     """
     C, Nx, A = model.coefficients, *active.shape
     Ny = ys.shape[1]
     eye = jnp.eye(Nx, dtype=C.dtype)
     initial = model.initial_noise
     assert isinstance(initial, GaussianNoise)
+    # Variances, one after the other: first those of the states.
+    states = Nx if "state_noise" in noise else 0
+    numbers = [*range(states)]
+    numbers += range(Nx, Nx + Ny) if "observation_noise" in noise else ()
 
     def local(moment, before: Array, after: Array):
         """Terms, their slopes, what is beside them, and the local state noise."""
@@ -88,13 +94,14 @@ def information(
         shrink = eye - gain @ H
         Z = whiten @ (H @ dm_predicted)
         W = None
-        if noise:
-            # With respect to the logarithms of the variances, one after the other.
+        if numbers:  # with respect to the logarithms of the variances
             dPp = _between(F, dP)
-            dPp = dPp.at[:Nx].add(jax.vmap(jnp.diag)(eye * jnp.diag(Q)))
-            dR = jnp.where(seen.kept, jnp.diag(seen.covariance), 0)
-            W = _between(whiten @ H, dPp).at[Nx:].add(_squares(whiten, dR))
-            dP = _between(shrink, dPp).at[Nx:].add(_squares(gain, dR))
+            dPp = dPp.at[:states].add(jax.vmap(jnp.diag)(eye * jnp.diag(Q))[:states])
+            W, dP = _between(whiten @ H, dPp), _between(shrink, dPp)
+            if "observation_noise" in noise:
+                dR = jnp.where(seen.kept, jnp.diag(seen.covariance), 0)
+                W = W.at[states:].add(_squares(whiten, dR))
+                dP = dP.at[states:].add(_squares(gain, dR))
         m = predicted + gain @ (seen.y - H @ predicted)
         P = shrink @ Pp @ shrink.T + gain @ seen.covariance @ gain.T
         return (m, P, shrink @ dm_predicted, dP), (Z, W)
@@ -103,15 +110,17 @@ def information(
         model.initial_mean,
         initial.covariance,
         jnp.zeros((Nx, Nx * A), C.dtype),
-        jnp.zeros((Nx + Ny, Nx, Nx), C.dtype) if noise else None,
+        jnp.zeros((len(numbers), Nx, Nx), C.dtype) if numbers else None,
     )
     _, (Z, W) = jax.lax.scan(
         step, start, (ys, path[:-1], path[1:], model.schedule, parts)
     )
     Z = Z.reshape(-1, Nx * A)
-    return Information(
-        Z.T @ Z, None if W is None else 0.5 * jnp.einsum("tiab,tjab->ij", W, W)
-    )
+    if W is None:
+        return Information(Z.T @ Z, None)
+    every = jnp.zeros((Nx + Ny, Nx + Ny), C.dtype)
+    known = 0.5 * jnp.einsum("tiab,tjab->ij", W, W)
+    return Information(Z.T @ Z, every.at[np.ix_(numbers, numbers)].set(known))
 
 
 def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:

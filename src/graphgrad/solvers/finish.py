@@ -32,7 +32,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         )
     model = plan.build(unknowns, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
-    outlook = look(end_key, model, best.support, best.path, plan, engine, noise=False)
+    outlook = look(end_key, model, best.support, best.path, plan, engine)
     matrix = outlook.information.coefficients
     active, K = outlook.active, plan.open.shape[1]
     here, low, high = (

@@ -50,9 +50,9 @@ def look(
     plan: Plan,
     engine: AbstractEngine,
     *,
-    noise: bool,
+    noise: tuple[str, ...] = (),
 ) -> Outlook:
-    """Sweep from a path, and take gradient and information."""
+    """Sweep from a path, and take gradient and information, also of these noises."""
     sweep = engine.sweep(key, model, plan.ys, start)
     data = complete(sweep, model)
     Nx, M = plan.base.shape

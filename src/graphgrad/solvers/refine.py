@@ -187,7 +187,7 @@ def _step(
     model = plan.build(unknowns, learn)
     # One key for all sweeps on a support and all supports: common random numbers.
     # Fresh ones within a climb, over which a noisy engine is averaged.
-    learns_noise = "state_noise" in learn or "observation_noise" in learn
+    noises = tuple(name for name in learn if name.endswith("_noise"))
     sweep, data, active, support, gradient, slope, known = look(
         jax.random.fold_in(key, state.climb),
         model,
@@ -195,7 +195,7 @@ def _step(
         at.path,
         plan,
         engine,
-        noise=learns_noise,
+        noise=noises,
     )
     if "initial" in learn:
         unknowns = learn_initial(sweep, unknowns)
@@ -209,7 +209,7 @@ def _step(
     n, m = len(support), len(state.move[1])
     metric = known.coefficients + damping * jnp.diag(jnp.diag(known.coefficients))
     matrix = jnp.zeros((n + m, n + m), gradient.dtype).at[:n, :n].set(metric)
-    slope = slope + NOISE_PRIOR if learns_noise else jnp.zeros_like(slope)
+    slope = slope + NOISE_PRIOR if noises else jnp.zeros_like(slope)
     if known.noise is not None:
         # The information on a small variance vanishes with it: damped, or steps
         # overshoot.

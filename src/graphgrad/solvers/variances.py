@@ -86,7 +86,7 @@ def restricted(
             state_noise=unknowns.state_noise * jnp.exp(log_factor)
         )
         model = plan.build(scaled, learn)
-        return information(model, plan.ys, path, active, noise=True)
+        return information(model, plan.ys, path, active, noise=("state_noise",))
 
     zero = jnp.zeros((), plan.base.dtype)
     here, change = jax.jvp(known, (zero,), (jnp.ones_like(zero),))
