@@ -233,24 +233,34 @@ def engines() -> None:
 
 
 def seconds() -> None:
-    system = gg.systems.lorenz63(dt=0.02)
-    ys = system.simulate(jax.random.key(3), steps=100).observations
-    model = system.model()
-    for name in ("cold", "warm", "warm"):
-        begin = time.perf_counter()
-        stages = []
+    lorenz = gg.systems
+    for system in (lorenz.lorenz63(dt=0.02), lorenz.lorenz96(n_states=10, dt=0.025)):
+        ys = system.simulate(jax.random.key(3), steps=100).observations
+        model = system.model()
+        print(f"{system.name}, {system.n_states} states")
+        for name in ("cold", "warm", "warm"):
+            _stages(name, ys, model)
 
-        def tell(progress, begin=begin, stages=stages):
-            stages.append((progress.stage, time.perf_counter() - begin))
 
-        jax.block_until_ready(gg.adaptive(KEY, ys, model, callback=tell).coefficients)
-        end = time.perf_counter() - begin
-        annealed = max(t for stage, t in stages if stage == "anneal")
-        refined = max(t for stage, t in stages if stage == "refine")
-        print(
-            f"{name}: {end:.2f} s; annealing {annealed:.2f}, exchanging "
-            f"{refined - annealed:.2f}, the rest {end - refined:.2f}"
-        )
+def _stages(name: str, ys: jax.Array, model: gg.StateSpaceModel) -> None:
+    """Time a fit and its parts."""
+    begin = time.perf_counter()
+    stages = []
+
+    def tell(progress):
+        stages.append((progress.stage, time.perf_counter()))
+
+    jax.block_until_ready(gg.adaptive(KEY, ys, model, callback=tell).coefficients)
+    end, last = time.perf_counter(), begin
+    spent = {"anneal": 0.0, "refine": 0.0}
+    for stage, moment in stages:
+        spent[stage] += moment - last
+        last = moment
+    print(
+        f"{name}: {end - begin:.2f} s; annealing {spent['anneal']:.2f}, exchanging "
+        f"{spent['refine']:.2f}, the rest {end - last:.2f}",
+        flush=True,
+    )
 
 
 def main() -> None:
