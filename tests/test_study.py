@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -426,8 +427,8 @@ def test_figures_show_means_ribbons_and_what_was_printed():
     study = study_samples.study("sizes")
     found = summarise(
         {
-            ("T=5", "sizes"): _fits([0.001, 0.003]),
-            ("T=9", "sizes"): _fits([0.002, 0.002]),
+            ("T=5", "sizes"): _fits([0.001, 0.003] * 3),
+            ("T=9", "sizes"): _fits([0.002] * 6),
         }
     )
     [panel] = [ax for ax in ribbon(study, found, {}).axes if ax.lines]
@@ -438,7 +439,15 @@ def test_figures_show_means_ribbons_and_what_was_printed():
     np.testing.assert_array_equal(drawn["paper: theirs"], [2, np.nan])
     [band] = panel.collections
     heights = np.array(band.get_paths()[0].vertices)[:, 1]
-    assert heights.max() == pytest.approx(2 + 1e3 * interval(np.array([0.001, 0.003])))
+    half = 1e3 * interval(np.array([0.001, 0.003] * 3))
+    assert heights.max() == pytest.approx(2 + half)
+    # Medians have no interval, and stand beside the means that were printed.
+    medians = ribbon(replace(study, drawn=("rmse_median",)), found, {}).axes[0]
+    assert [line.get_label() for line in medians.lines] == ["paper: theirs", "sizes"]
+    # A few fits have bars.
+    few = summarise({("T=5", "sizes"): _fits([0.001, 0.003])})
+    [bars] = ribbon(study, few, {}).axes[0].collections
+    assert isinstance(bars, LineCollection)
     assert png(study, {}, {}).startswith(b"\x89PNG")
     one = Study("one", "", study.cells[:1], ("sizes",), metrics=("rmse",))
     assert png(one, found, {}).startswith(b"\x89PNG")

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = 2
-"""Metrics that are drawn, the first ones of the study."""
+"""Metrics that are drawn."""
+
+FEW = 5
+"""Fits from which on an interval is a ribbon: the wide ones of fewer would hide all."""
 
 MARKERS = "os^Dv<>ph"
 
@@ -31,7 +34,8 @@ def ribbon(study: Study, table: Summaries, _: Found) -> "Figure":
     from matplotlib.figure import Figure
 
     by_name = {block.name: block for block in blocks(study, table)}
-    drawn = [by_name[name] for name in study.metrics if name in by_name][:PANELS]
+    names = study.drawn or study.metrics
+    drawn = [_shown(name, by_name) for name in names if name in by_name][:PANELS]
     figure = Figure(figsize=(3 + 4 * max(1, len(drawn)), 4.2), layout="constrained")
     panels = figure.subplots(1, max(1, len(drawn)), squeeze=False)[0]
     order = _order(study)
@@ -51,6 +55,15 @@ def ribbon(study: Study, table: Summaries, _: Found) -> "Figure":
         )
     figure.suptitle(study.title, fontsize=11)
     return figure
+
+
+def _shown(name: str, by_name: dict[str, Block]) -> Block:
+    """A metric as it is drawn: medians beside the means that the paper printed."""
+    block, means = by_name[name], by_name.get(name.removesuffix("_median"))
+    if means is None or means is block:
+        return block
+    printed = (line for line in means.lines if line.printed)
+    return block._replace(lines=(*printed, *block.lines))
 
 
 def graphs(study: Study, _: Summaries, found: Found) -> "Figure":
@@ -154,7 +167,8 @@ def _draw(
         label=line.name,
     )
     half = np.nan_to_num(half)
-    if len(xs) == 1 or not style:
+    few = any(v is not None and v.known < FEW for v in line.values)
+    if len(xs) == 1 or not style or (few and not line.printed):
         panel.errorbar(xs, mean, half, color=colour, capsize=3, fmt="none")
     elif not line.printed:
         panel.fill_between(xs, mean - half, mean + half, color=colour, alpha=0.18, lw=0)

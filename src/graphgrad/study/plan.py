@@ -44,7 +44,9 @@ class Study:
         title: Heading of its table.
         cells: Its columns.
         methods: Names of the methods, in the order of the table.
-        metrics: Names of the metrics that the table shows, the first in the figure.
+        metrics: Names of the metrics that the table shows.
+        drawn: Those in the figure, two at most; the first of the table if none is
+            named.
         paper: What the paper printed: by row of its table, then by metric, one number
             a cell, NaN where there is none.
         most: Realisations that a method gets at most, where not all are affordable.
@@ -62,6 +64,7 @@ class Study:
     cells: tuple[Cell, ...]
     methods: tuple[str, ...]
     metrics: tuple[str, ...] = ("rmse", "f1", "precision", "recall", "specificity")
+    drawn: tuple[str, ...] = ()
     paper: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     most: Mapping[str, int] = field(default_factory=dict)
     chunk: int = 10
