@@ -87,7 +87,7 @@ def enter(
 def toggle(
     table: Tableau, information: Float[Array, "n n"], j: Int[Array, ""]
 ) -> Tableau:
-    """Put one term in, if there is room, or out.
+    """Put one term in, for which there must be a free place, or out.
 
     Args:
         table: The tableau.
