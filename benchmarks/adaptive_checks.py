@@ -233,8 +233,8 @@ def engines() -> None:
 
 
 def seconds() -> None:
-    lorenz = gg.systems
-    for system in (lorenz.lorenz63(dt=0.02), lorenz.lorenz96(n_states=10, dt=0.025)):
+    large = gg.systems.lorenz96(n_states=10, dt=0.025)
+    for system in (gg.systems.lorenz63(dt=0.02), large):
         ys = system.simulate(jax.random.key(3), steps=100).observations
         model = system.model()
         print(f"{system.name}, {system.n_states} states")

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..engines.linalg import inverse_root
 from ..solvers.steps import where_each
 from ..solvers.subset import inverse_on
-from ..solvers.tableau import Tableau, enter, toggle, units
+from ..solvers.tableau import Tableau, enter, in_units, toggle
 
 
 def edges_of(
@@ -49,10 +49,9 @@ def draw_equation(
     allowed = slab > 0
     prior = 1 / jnp.where(allowed, slab, 1) ** 2
     matrix = precision + jnp.diag(prior)
-    unit = units(matrix)
-    scaled = matrix / unit[:, None] / unit
+    (scaled, pulls), unit = in_units(matrix, linear)
     inverse = inverse_on(matrix, support) * unit[:, None] * unit
-    table = enter(scaled, linear / unit, support, inverse)
+    table = enter(scaled, pulls, support, inverse)
     uniforms = jax.random.uniform(choice_key, (M,), linear.dtype)
 
     def visit(carry: tuple[Tableau, Array], inputs: tuple[Array, Array]):
@@ -76,7 +75,7 @@ def draw_equation(
     used = support[:, None] & support
     block = jnp.where(used, scaled, jnp.eye(M, dtype=unit.dtype))
     whiten = inverse_root(block)
-    pulled = whiten @ jnp.where(support, linear / unit, 0)
+    pulled = whiten @ jnp.where(support, pulls, 0)
     drawn = jax.random.normal(value_key, (M,), linear.dtype)
     values = whiten.T @ (pulled + drawn)
     return support, jnp.where(support, values / unit, 0)

@@ -58,13 +58,13 @@ def lasso(
     A = linear.shape[-1]
     blocks = -(-A // BLOCK)
     size = -(-A // blocks)
-    ends = (0, blocks * size - A)  # what is added stays zero
+    added = (0, blocks * size - A)  # what is added stays zero
 
     def padded(values: Array, fill: float = 0) -> Array:
-        wide = [(0, 0)] * (values.ndim - 1) + [ends]
+        wide = [(0, 0)] * (values.ndim - 1) + [added]
         return jnp.pad(values, wide, constant_values=fill)
 
-    gram = jnp.pad(gram, [(0, 0), ends, ends])
+    gram = jnp.pad(gram, [(0, 0), added, added])
     linear, start = padded(linear), padded(start)
     scale, thresholds = padded(scale, 1), padded(thresholds, jnp.inf)
     box = None if box is None else (padded(box[0]), padded(box[1]))

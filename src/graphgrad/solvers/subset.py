@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..engines.linalg import inverse_root
 from .steps import where_each
-from .tableau import Tableau, empty, enter, toggle, units
+from .tableau import Tableau, empty, enter, in_units, toggle, units
 
 
 class Subset(NamedTuple):
@@ -61,7 +61,7 @@ def best_subset(
         >>> found.support.tolist(), found.coefficients.tolist()
         ([True, False, True], [3.0, 0.0, -2.0])
     """
-    quadratic, unit = _scaled(information, linear)
+    quadratic, unit = in_units(information, linear)
     table = enter(*quadratic, start, inverse * unit[:, None] * unit)
     found = _search(table, quadratic[0], price, max_changes, _free(signs, unit))[1]
     return found._replace(coefficients=found.coefficients / unit)
@@ -85,7 +85,7 @@ def price_path(
         signs: As for `best_subset`.
         most: Terms that a subset may have; the fewer, the faster. All if None.
     """
-    quadratic, unit = _scaled(information, linear)
+    quadratic, unit = in_units(information, linear)
 
     def cheaper(table: Tableau, price: Array) -> tuple[Tableau, Subset]:
         return _search(table, quadratic[0], price, max_changes, _free(signs, unit))
@@ -111,12 +111,6 @@ def inverse_on(
 
 def _free(signs: Array | None, unit: Array) -> Array:
     return jnp.zeros_like(unit) if signs is None else signs
-
-
-def _scaled(information: Array, linear: Array) -> tuple[tuple[Array, Array], Array]:
-    """The quadratic in units in which all terms have the same information."""
-    unit = units(information)
-    return (information / unit[:, None] / unit, linear / unit), unit
 
 
 def _search(
@@ -176,8 +170,7 @@ def _cheapest(table: Tableau, price: Array, signs: Array) -> _Change:
     single = jnp.where(usable, paid - side**2 / jnp.where(usable, diagonal, 1), jnp.inf)
     j = jnp.argmin(single)
     # Exchanges, row out and column in, from the tableau as it will be without the row.
-    out = -1 / diagonal.at[table.terms].get(mode="fill", fill_value=-1)
-    gone = side.at[table.terms].get(mode="fill", fill_value=0)
+    out, gone = -1 / table.inside(diagonal, fill=-1), table.inside(side)
 
     def exchanges(column: Array, rest: Array, pull: Array, sign: Array) -> Array:
         """Costs of putting one term in, for each that goes out."""

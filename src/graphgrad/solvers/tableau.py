@@ -36,11 +36,23 @@ class Tableau(NamedTuple):
         outside = jnp.zeros(len(self.side), bool)
         return outside.at[self.terms].set(True, mode="drop")
 
+    def inside(self, values: Float[Array, "n"], fill: float = 0) -> Array:
+        """What belongs to the terms of the rows; `fill` in places that are free."""
+        return values.at[self.terms].get(mode="fill", fill_value=fill)
+
 
 def units(information: Float[Array, "n n"]) -> Float[Array, "n"]:
     """Units in which all terms have the same information."""
     diagonal = jnp.diag(information)
     return jnp.sqrt(jnp.where(diagonal > 0, diagonal, 1))
+
+
+def in_units(
+    information: Float[Array, "n n"], linear: Float[Array, "n"]
+) -> tuple[tuple[Float[Array, "n n"], Float[Array, "n"]], Float[Array, "n"]]:
+    """The quadratic I, b in such units, and these."""
+    unit = units(information)
+    return (information / unit[:, None] / unit, linear / unit), unit
 
 
 def empty(
@@ -99,19 +111,14 @@ def toggle(
     mine = terms == j
     inside = jnp.any(mine)
     place = jnp.argmax(jnp.where(inside, mine, terms == n))
-
-    def of_terms(values: Array) -> Array:
-        """What belongs to the terms inside, zeros in places that are free."""
-        return values.at[terms].get(mode="fill", fill_value=0)
-
-    fresh = information[j] - of_terms(information[j]) @ rows
+    fresh = information[j] - table.inside(information[j]) @ rows
     fresh = fresh.at[terms].set(rows[:, j], mode="drop")
     row = jnp.where(inside, rows[place], fresh)
     pivot, here = row[j], jnp.arange(n) == j
     turned = jnp.where(inside, -1, 1) / pivot
     line = jnp.where(here, -1 / pivot, row * turned)
-    rows = rows - of_terms(row)[:, None] * (row / pivot)
-    rows = jnp.where(here, of_terms(line)[:, None], rows)
+    rows = rows - table.inside(row)[:, None] * (row / pivot)
+    rows = jnp.where(here, table.inside(line)[:, None], rows)
     side = table.side[j]
     return Tableau(
         rows=rows.at[place].set(jnp.where(inside, 0, line)),
