@@ -10,6 +10,7 @@ from .constraints import forbid as forbid
 from .constraints import known as known
 from .constraints import only_edges as only_edges
 from .constraints import sign as sign
+from .flow import FlowMean as FlowMean
 from .knowledge import Knowledge as Knowledge
 from .knowledge import knowledge as knowledge
 from .laws import AbstractIndependentNoise as AbstractIndependentNoise
@@ -31,7 +32,12 @@ from .series import in_long_gaps as in_long_gaps
 from .series import whole_series as whole_series
 from .state_space import StateSpaceModel as StateSpaceModel
 from .state_space import simulate as simulate
+from .transition import DYNAMICS as DYNAMICS
+from .transition import AbstractLibraryMean as AbstractLibraryMean
 from .transition import AbstractMean as AbstractMean
-from .transition import LibraryMean as LibraryMean
+from .transition import DifferenceMean as DifferenceMean
+from .transition import MapMean as MapMean
 from .transition import Schedule as Schedule
 from .transition import Transition as Transition
+from .transition import check_dynamics as check_dynamics
+from .transition import refuse_form as refuse_form

@@ -8,10 +8,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..checks import check_finite, check_positive, check_series, check_shape
+from ..checks import (
+    check_choice,
+    check_finite,
+    check_positive,
+    check_series,
+    check_shape,
+)
 from .noise import AbstractScaleNoise
 from .state_space import StateSpaceModel
 from .transition import Schedule
+
+
+LONGEST = 2.0
+"""Usual intervals from which on an interval of a flow is divided."""
+
+INPUTS_BETWEEN = ("held", "linear")
+"""What inputs do between two rows."""
 
 
 class Arranged(NamedTuple):
@@ -36,24 +49,30 @@ def arrange(
     dt: float = 1.0,
     max_step: float | None = None,
     inputs: Any = None,
+    inputs_between: str = "held",
     uncertainty: Any = None,
     initial_means: Any = None,
 ) -> Arranged:
     """Lay out series one after another, each interval in as many steps as it needs.
 
-    Over a step of length s dt the state moves by s (C phi(x) - x), and the variance
-    of the noise is s times as large. Every series begins anew by the initial law, one
-    step of dt before its first observation.
+    A flow is followed over each interval as it is; only intervals much longer than
+    `dt` are divided. A map or difference has steps of dt: over a step of length s dt a
+    map moves the state by s (C phi(x) - x), a difference by s A phi(x), and the
+    variance of the noise is s times as large. Every series begins anew by the
+    distribution of first states, one step of dt before its first observation.
 
     Args:
-        model: The model of a step of length `dt`.
+        model: The model; a map or difference is that of a step of length `dt`.
         series: One `(T, Ny)` array, or a list of them; NaN says not observed.
         times: When the rows were observed: one array, or one a series. Every `dt` if
             not given.
-        dt: Length of a step of the map, in units of the times.
-        max_step: Longest step; longer intervals are divided. `dt` if not given.
+        dt: Usual length of an interval, in units of the times; for a flow the model's.
+        max_step: Longest step; longer intervals are divided into equal ones. `dt` if
+            not given, for a flow twice that.
         inputs: One `(T, Nu)` array, or one a series: row t acts from the observation
             before to observation t.
+        inputs_between: `"held"`: as said; `"linear"`: they go in a straight line from
+            the row before to row t. For a flow.
         uncertainty: One `(T, Ny)` array, or one a series: how many times larger the
             standard deviation of each reading is than the model's.
         initial_means: Mean of the first state of each series, `(series, Nx)`; the
@@ -61,13 +80,20 @@ def arrange(
 
     Examples:
         >>> import graphgrad as gg, numpy as np
-        >>> model = gg.systems.lorenz63(dt=0.02).model()
+        >>> model = gg.systems.lorenz63(dt=0.02).model(dynamics="map")
         >>> arranged = arrange(model, np.zeros((3, 3)), times=[0, 0.02, 0.05], dt=0.02)
         >>> arranged.ys.shape, arranged.model.schedule.pace.tolist()
         ((4, 3), [1.0, 1.0, 0.75, 0.75])
     """
-    dt = check_positive("dt", dt, "It is the step of the map.")
-    longest = dt if max_step is None else max_step
+    dt = check_positive("dt", dt, "It is the usual interval between rows.")
+    flows = model.dynamics == "flow"
+    check_choice("inputs_between", inputs_between, INPUTS_BETWEEN)
+    if inputs_between == "linear" and not flows:
+        raise ValueError(
+            "`inputs_between` must be 'held' for a map or a difference, which knows "
+            "nothing between rows, got 'linear'. Use `dynamics='flow'`."
+        )
+    longest = (LONGEST * dt if flows else dt) if max_step is None else max_step
     longest = check_positive("max_step", longest, "Leave it out for `dt`.")
     several = isinstance(series, Sequence) and [np.ndim(s) for s in series[:1]] == [2]
     panel = list(series) if several else [series]
@@ -88,7 +114,8 @@ def arrange(
     starts = np.broadcast_to(starts, (len(panel), model.n_states))
     laid, places, begin = [], [], 0
     for i, ys in enumerate(panel):
-        part = _lay(i, ys, clocks[i], driven[i], starts[i], dt, longest)
+        between = inputs_between == "linear"
+        part = _lay(i, ys, clocks[i], driven[i], between, starts[i], dt, longest)
         laid.append(part)
         places.append(begin + np.flatnonzero(part[4]))
         begin += len(part[0])
@@ -96,7 +123,7 @@ def arrange(
     if uncertainty is not None:
         larger = np.ones((begin, n_seen))
         larger[np.concatenate(places)] = np.concatenate(doubts)
-    ys, pace, fresh, first, _, acting = (
+    ys, pace, fresh, first, _, acting, later = (
         np.concatenate(parts) for parts in zip(*laid, strict=True)
     )
     dtype = model.initial_mean.dtype
@@ -105,6 +132,7 @@ def arrange(
         jnp.asarray(fresh),
         jnp.asarray(first, dtype),
         None if inputs is None else jnp.asarray(acting, dtype),
+        jnp.asarray(later, dtype) if inputs_between == "linear" else None,
         None if larger is None else jnp.asarray(larger, dtype),
     )
     if not isinstance(model.transition.noise, AbstractScaleNoise):
@@ -162,10 +190,10 @@ def _each(name: str, value: Any, panel: list[np.ndarray], several: bool) -> list
     return arrays
 
 
-def _lay(i, ys, times, inputs, start, dt, longest):
+def _lay(i, ys, times, inputs, between, start, dt, longest):
     """Rows, paces, beginnings, first means, what is observed, and inputs of a series.
 
-    A series after the first has a row more: its first state.
+    Inputs are those at the beginning and at the end of each step. A series after the first has a row more: its first state.
     """
     lengths = np.full(len(ys), dt)
     if times is not None:
@@ -188,8 +216,15 @@ def _lay(i, ys, times, inputs, start, dt, longest):
     fresh = np.zeros(total, bool)
     fresh[:own] = True
     first = np.broadcast_to(start, (total, len(start)))
-    acting = np.zeros((total, 0))
+    acting = later = np.zeros((total, 0))
     if inputs is not None:
-        acting = np.zeros((total, inputs.shape[1]))
-        acting[own:] = np.repeat(inputs, parts, axis=0)
-    return laid, pace, fresh, first, observed, acting
+        acting, later = np.zeros((2, total, inputs.shape[1]))
+        acting[own:] = later[own:] = np.repeat(inputs, parts, axis=0)
+        if between:
+            before = np.concatenate([inputs[:1], inputs[:-1]])
+            number = np.concatenate([np.arange(n) for n in parts])
+            share = (number / np.repeat(parts, parts))[:, None]
+            rise = np.repeat(inputs - before, parts, axis=0)
+            acting[own:] = np.repeat(before, parts, axis=0) + share * rise
+            later[own:] = acting[own:] + rise / np.repeat(parts, parts)[:, None]
+    return laid, pace, fresh, first, observed, acting, later

@@ -12,35 +12,54 @@ from ..checks import (
     check_choice,
     check_covariance,
     check_finite,
+    check_positive,
     check_shape,
 )
 from ..library import AbstractLibrary
 from ..library.degrees import default_states
+from .flow import FlowMean
 from .laws import AbstractIndependentNoise
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise, ScaledNoise
 from .observation import AbstractObservation, GeneralObservation, LinearGaussian
 from .state_space import StateSpaceModel
-from .transition import LibraryMean, Transition
+from .transition import (
+    AbstractLibraryMean,
+    DifferenceMean,
+    MapMean,
+    Transition,
+    check_dynamics,
+)
 
 
 def state_space_model(
     library: AbstractLibrary,
     coefficients: Any = None,
     *,
+    dynamics: str = "map",
+    dt: Any = None,
     state_noise: Any,
     observation_noise: Any,
     initial_mean: Any = None,
     initial_noise: Any = 1.0,
     observation: Any = None,
     n_inputs: Any = 0,
+    substeps: int = 1,
 ) -> StateSpaceModel:
-    """A model x_t = C phi(x_{t-1}) + v_t, y_t = h(x_t) + r_t.
+    """A state that moves by a library of terms and is seen through noise.
+
+    The map is x_t = C phi(x_{t-1}) + v_t, the difference x_t = x_{t-1} + A phi(x_{t-1})
+    + v_t, and the flow dx = A phi(x) dt + dw between rows; y_t = h(x_t) + r_t.
 
     Args:
         library: The terms phi, of the states and then the inputs.
-        coefficients: C of shape `(Nx, M)`; zeros when it is what you look for.
-        state_noise: Covariance of v: a variance, a variance a state, or a matrix. Or a
-            law: `StudentT`, `MultiplicativeNoise`, or an `AbstractNoise` of yours.
+        coefficients: C or A, of shape `(Nx, M)`; zeros when it is what you look for.
+        dynamics: `"map"`, `"difference"` or `"flow"`.
+        dt: Usual length of an interval between rows, for a flow.
+        state_noise: Covariance of the process noise v, or for a flow of dw per unit of
+            time: a variance, a variance a state, or a matrix; a flow may have none, 0.
+            Or a law: `StudentT`, `MultiplicativeNoise`, or an `AbstractNoise` of yours;
+            in a flow it acts at the end of each interval, with squared scales in
+            proportion to the interval.
         observation_noise: Covariance of r, in the same three ways. Or a law:
             `StudentT`, `Poisson`, `NegativeBinomial`, `Binomial`, `UserDensity`.
         initial_mean: Mean of x_0; zeros if not given.
@@ -49,6 +68,7 @@ def state_space_model(
             are, as `["x1", "x3"]`; H of shape `(Ny, Nx)`; or a differentiable function
             from a state to what is seen of it.
         n_inputs: How many of the library's variables, the last ones, are inputs.
+        substeps: Runge-Kutta steps of a flow in an interval; `adaptive` finds them.
 
     Returns:
         The model, in the floating-point precision that JAX is set to.
@@ -89,14 +109,42 @@ def state_space_model(
         initial_mean=jnp.asarray(initial_mean),
         initial_noise=_gaussian("initial_noise", initial_noise, n_states),
         transition=Transition(
-            LibraryMean(library, jnp.asarray(coefficients)),
-            _state_noise(state_noise, n_states),
+            _mean(library, jnp.asarray(coefficients), dynamics, dt, substeps),
+            _state_noise(state_noise, n_states, none=dynamics == "flow"),
         ),
         observation=_observation(observation, observation_noise, n_states),
     )
 
 
-def _state_noise(noise: Any, n_states: int) -> AbstractScaleNoise:
+def _mean(
+    library: AbstractLibrary, coefficients: Any, dynamics: str, dt: Any, substeps: int
+) -> AbstractLibraryMean:
+    check_dynamics(dynamics)
+    if dynamics == "map":
+        return MapMean(library, coefficients)
+    if dynamics == "difference":
+        return DifferenceMean(library, coefficients)
+    if dt is None:
+        raise ValueError(
+            "`dt` must be given for `dynamics='flow'`, got None. It is the usual "
+            "interval between rows; without it use `dynamics='map'`."
+        )
+    dt = check_positive("dt", dt, "It is the usual interval between rows.")
+    substeps = check_at_least("substeps", substeps, 1, "1 is one Runge-Kutta step.")
+    interval = jnp.asarray(dt, coefficients.dtype)
+    return FlowMean(library, coefficients, interval, substeps=substeps)
+
+
+def _state_noise(
+    noise: Any, n_states: int, *, none: bool = False
+) -> AbstractScaleNoise:
+    if none and not isinstance(noise, AbstractNoise | str) and np.ndim(noise) < 2:
+        remedy = "Give one variance or one a state; 0 for none."
+        variances = check_finite("state_noise", noise, remedy)
+        if (variances == 0).any() and (variances >= 0).all():
+            shape = ((), (n_states,))[variances.ndim]
+            check_shape("state_noise", variances.shape, shape, remedy)
+            return GaussianNoise(jnp.sqrt(jnp.asarray(variances)) * jnp.ones(n_states))
     if not isinstance(noise, AbstractNoise):
         return _gaussian("state_noise", noise, n_states)
     if not isinstance(noise, AbstractScaleNoise):

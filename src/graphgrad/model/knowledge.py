@@ -114,7 +114,7 @@ def knowledge(
     states: Sequence[str] | None = None,
     *,
     n_inputs: int = 0,
-    form: str = "map",
+    dynamics: str = "map",
 ) -> Knowledge:
     """All constraints together, checked for contradictions.
 
@@ -125,7 +125,7 @@ def knowledge(
         states: Names of the states and then the inputs; x1, x2, ... and u1, u2, ... if
             not given.
         n_inputs: Number of the library's variables, the last ones, that are inputs.
-        form: `"map"` or `"rate"`: whether no term or the identity counts as zero.
+        dynamics: `"map"`, `"difference"` or `"flow"`: what the coefficients are of.
 
     Examples:
         >>> import graphgrad as gg
@@ -143,7 +143,7 @@ def knowledge(
         if not isinstance(constraint, Conserve | Equal):
             told.take(constraint)
     groups = _groups([c for c in constraints if isinstance(c, Conserve)], told)
-    zero, still = _zero(told, groups, form)
+    zero, still = _zero(told, groups, dynamics)
     equals = [c for c in constraints if isinstance(c, Equal)]
     same = [[told.place(*place) for place in c.places] for c in equals]
     _share(same, told, zero, groups)
@@ -180,17 +180,21 @@ def _groups(conserved: list[Conserve], told: _Told) -> list[list[int]]:
     return groups
 
 
-def _zero(told: _Told, groups: list[list[int]], form: str) -> tuple[Matrix, Matrix]:
-    """Coefficients that count as zero, and those of a map that is still."""
+def _zero(
+    told: _Told, groups: list[list[int]], dynamics: str
+) -> tuple[Matrix, Matrix]:
+    """Coefficients that count as zero, and those that leave states as they are."""
     n = len(told.targets)
+    if dynamics != "map":
+        nothing = np.zeros((n, told.library.n_terms))
+        return nothing, nothing
     still = identity(told.library, told.states)[:n]
-    change = np.array([form == "rate" or any(i in g for g in groups) for i in range(n)])
+    change = np.array([any(i in g for g in groups) for i in range(n)])
     missing = np.flatnonzero(change & (still.sum(axis=1) == 0))
     if len(missing):
-        what = "`form` must be 'map'" if form == "rate" else "`conserve` must be absent"
         raise ValueError(
-            f"{what} for a library without the term {told.states[missing[0]]!r}, got "
-            f"{form!r}. Add the states to the library."
+            "`conserve` must be absent for a map whose library lacks the term "
+            f"{told.states[missing[0]]!r}. Add the states to the library."
         )
     return np.where(change[:, None], still, 0), still
 

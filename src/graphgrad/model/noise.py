@@ -133,6 +133,11 @@ class GaussianNoise(AbstractScaleNoise):
         return self
 
     @property
+    def factor(self) -> Float[Array, "N N"]:
+        """A matrix whose product with its transpose is the covariance."""
+        return jnp.diag(self.scale) if self.diagonal else self.scale
+
+    @property
     def covariance(self) -> Float[Array, "N N"]:
         """The covariance as a matrix."""
         if self.diagonal:

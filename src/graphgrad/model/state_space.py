@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..checks import check_at_least, check_shape
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
 from .observation import AbstractObservation
-from .transition import AbstractMean, LibraryMean, Schedule, Transition
+from .transition import AbstractLibraryMean, AbstractMean, Schedule, Transition
 
 
 class StateSpaceModel(eqx.Module):
@@ -37,13 +37,18 @@ class StateSpaceModel(eqx.Module):
 
     @property
     def coefficients(self) -> Float[Array, "Nx M"]:
-        """C of a model whose mean map is a library."""
-        return self._library_mean().coefficients
+        """Those of a model whose mean is made of a library of terms."""
+        return self.mean.coefficients
 
     @property
     def library(self):
-        """The terms of a model whose mean map is a library."""
-        return self._library_mean().library
+        """The terms of a model whose mean is made of them."""
+        return self.mean.library
+
+    @property
+    def dynamics(self) -> str:
+        """How the state moves: one of `DYNAMICS`."""
+        return self.mean.dynamics
 
     def with_mean(self, mean: AbstractMean) -> "StateSpaceModel":
         """The same model with another mean map."""
@@ -52,23 +57,16 @@ class StateSpaceModel(eqx.Module):
     def with_coefficients(
         self, coefficients: Float[Array, "Nx M"]
     ) -> "StateSpaceModel":
-        """The same model with other coefficients C."""
-        return self.with_mean(LibraryMean(self.library, coefficients))
+        """The same model with other coefficients."""
+        return self.with_mean(self.mean.with_coefficients(coefficients))
 
     def at(self, moment: Schedule | None) -> "StateSpaceModel":
         """The model during one step of its schedule."""
         if moment is None:
             return self
-        mean, noise = self._library_mean(), self.transition.noise
-        assert isinstance(noise, AbstractScaleNoise)
-        assert isinstance(self.initial_noise, GaussianNoise)
-        # Noise grows as a random walk's; a new series begins by the initial law.
-        here = noise.local(moment.starts, moment.starts).variances
-        begin = jnp.sqrt(self.initial_noise.variances / here)
-        factor = jnp.where(moment.fresh, begin, jnp.sqrt(moment.pace))
-        transition = Transition(
-            LibraryMean(mean.library, mean.coefficients, moment), noise.times(factor)
-        )
+        noise, initial = self.transition.noise, self.initial_noise
+        assert isinstance(initial, GaussianNoise)
+        transition = Transition(self.mean.at(moment), noise, initial)
         observation = self.observation
         if moment.uncertainty is not None:
             assert isinstance(observation.noise, AbstractScaleNoise)
@@ -85,11 +83,13 @@ class StateSpaceModel(eqx.Module):
             return jnp.asarray(steps, dtype)
         return jnp.sum(~self.schedule.fresh).astype(dtype)
 
-    def _library_mean(self) -> LibraryMean:
+    @property
+    def mean(self) -> AbstractLibraryMean:
+        """The mean of a model that is made of a library of terms."""
         mean = self.transition.mean
-        if not isinstance(mean, LibraryMean):
+        if not isinstance(mean, AbstractLibraryMean):
             raise ValueError(
-                "`model` must have a library of terms for its mean map, got "
+                "`model` must have a library of terms for its mean, got "
                 f"{type(mean).__name__}. Build it with `state_space_model`."
             )
         return mean
