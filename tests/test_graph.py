@@ -184,6 +184,27 @@ def test_hostile_names_stay_names(tmp_path):
     assert sum("style=dashed" in line for line in lines) == 12
 
 
+def test_strengths_know_the_dynamics():
+    """An oscillator that nothing disturbs: each state alone moves the other one."""
+    times = 0.05 * np.arange(200)
+    path = np.stack([np.sin(times), np.cos(times)], axis=1)
+    A, library = np.array([[0, 0, 1.0], [0, -1.0, 0]]), gg.Polynomial(2, 1)
+    drawn = gg.to_networkx(A, library, dynamics="flow", dt=0.05, trajectory=path)
+    for ends in (("x2", "x1"), ("x1", "x2")):
+        assert np.isclose(drawn.edges[ends]["strength"], 1, atol=1e-3)
+    turn = np.array([[np.cos(0.05), np.sin(0.05)], [-np.sin(0.05), np.cos(0.05)]])
+    C = np.concatenate([np.zeros((2, 1)), turn], axis=1)
+    moved = gg.to_networkx(C, library, trajectory=path)
+    change = C - np.eye(2, 3, 1)
+    other = gg.to_networkx(change, library, dynamics="difference", trajectory=path)
+    for ends, edge in moved.edges.items():
+        assert np.isclose(edge["strength"], other.edges[ends]["strength"])
+    with pytest.raises(ValueError, match="`dt` must be a positive finite number"):
+        gg.to_networkx(A, library, dynamics="flow", trajectory=path)
+    with pytest.raises(ValueError, match="`dynamics` must be one of"):
+        gg.to_networkx(A, library, dynamics="rate")
+
+
 def test_widths_in_dot_follow_the_strengths():
     drawn = nx.DiGraph()
     drawn.add_edge("a", "b", terms=("a",), strength=0.5)

@@ -25,8 +25,8 @@ def latex(
     *,
     digits: int | None = 3,
     standard_errors: Any = None,
-    form: str = "map",
-    dt: float | None = None,
+    dynamics: str = "map",
+    form: Any = None,
 ) -> list[str]:
     r"""One line of LaTeX a state, to stand in mathematics mode.
 
@@ -34,14 +34,14 @@ def latex(
     upright. A term that a user wrote stands as its name.
 
     Args:
-        coefficients: C, of shape `(Nx, M)`.
+        coefficients: Those of the dynamics, of shape `(Nx, M)`.
         library: The terms.
         states: Names of the states, and then of the inputs.
         digits: Significant digits; None for all.
         standard_errors: As for `equations`: a coefficient ends where the second digit
             of its error does.
-        form: `"map"` for the next value, C; `"rate"` for dx/dt, (C - I) / dt.
-        dt: Time step, for the rate.
+        dynamics: As for `equations`.
+        form: No longer; `dynamics` took its place.
 
     Examples:
         >>> import graphgrad as gg
@@ -49,26 +49,26 @@ def latex(
         >>> C = [[0, 1.1, 0, 0, -0.1, 0], [0, 0, 0.9, 0, 0.05, 0]]
         >>> print(gg.latex(C, library)[0])
         x_{1,t+1} = 1.1\,x_{1,t} - 0.1\,x_{1,t}\,x_{2,t}
-        >>> print(gg.latex(C, library, ["prey", "fox"], form="rate", dt=0.5)[1])
-        \frac{\mathrm{d}}{\mathrm{d}t}\mathrm{fox} = -0.2\,\mathrm{fox} + ...
+        >>> print(gg.latex(C, library, ["prey", "fox"], dynamics="flow")[1])
+        \frac{\mathrm{d}}{\mathrm{d}t}\mathrm{fox} = 0.9\,\mathrm{fox} + ...
     """
     if standard_errors is None:
-        prepared = prepare(coefficients, library, states, form, dt, digits)
+        prepared = prepare(coefficients, library, states, dynamics, digits, form=form)
         numbers = [
             {j: _number(_all_digits(value)) for value, j in row}
             for row in prepared.rows()
         ]
     else:
-        prepared = prepare(coefficients, library, states, form, dt)
+        prepared = prepare(coefficients, library, states, dynamics, form=form)
         numbers = [
             {j: _number(size) for j, size in row.items()}
             for row in sizes(prepared, digits or 17, standard_errors)
         ]
-    moving = form == "map"
+    flows = dynamics == "flow"
     n_states = len(prepared.states)
     # The inputs of a step act while it is made.
     variables = [
-        _symbol(name, None if not moving else "t" if i < n_states else "t+1")
+        _symbol(name, None if flows else "t" if i < n_states else "t+1")
         for i, name in enumerate(prepared.variables)
     ]
     factors = [_term(prepared, j, variables) for j in range(len(prepared.terms))]
@@ -80,13 +80,16 @@ def latex(
             for j, number in numbers[i].items()
         )
         first = "-" if text.startswith(" - ") else ""
-        left = (
-            _symbol(state, "t+1")
-            if moving
-            else rf"\frac{{\mathrm{{d}}}}{{\mathrm{{d}}t}}{_symbol(state, None)}"
-        )
-        lines.append(f"{left} = {first}{text[3:] or '0'}")
+        lines.append(f"{_left(state, dynamics)} = {first}{text[3:] or '0'}")
     return lines
+
+
+def _left(state: str, dynamics: str) -> str:
+    """What an equation is about."""
+    if dynamics == "flow":
+        return rf"\frac{{\mathrm{{d}}}}{{\mathrm{{d}}t}}{_symbol(state, None)}"
+    following = _symbol(state, "t+1")
+    return following if dynamics == "map" else f"{following} - {_symbol(state, 't')}"
 
 
 def _symbol(name: str, time: str | None) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_at_least, check_positive
 from ..library import AbstractLibrary
-from .prepare import prepare
+from .prepare import Prepared, prepare
 from .terms import Applied, Monomial, Term
 
 
@@ -17,36 +18,56 @@ def numpy_function(
     states: Sequence[str] | None = None,
     *,
     digits: int | None = None,
-    form: str = "map",
-    dt: float | None = None,
+    dynamics: str = "map",
+    step: float | None = None,
+    substeps: int = 1,
+    form: Any = None,
 ) -> Callable[..., np.ndarray]:
-    """A NumPy function of states `(..., Nx)` that gives their next values or rates.
+    """A NumPy function of states `(..., Nx)`: `rate(t, x)` of a flow, or `step(x)`.
 
-    With inputs it is a function of the states and the inputs `(..., Nu)`. Where a term
-    has no real value, NumPy says so: the value is NaN.
+    The rate is dx/dt as solvers of differential equations want it, SciPy's
+    `solve_ivp` for one; the time is not looked at. A step gives the next states. With
+    inputs there is one argument more, `u` of shape `(..., Nu)`. Where a term has no
+    real value, NumPy says so: the value is NaN.
 
     Args:
-        coefficients: C, of shape `(Nx, M)`.
+        coefficients: Those of the dynamics, of shape `(Nx, M)`.
         library: The terms; a term that a user wrote is refused.
         states: Names of the states, and then of the inputs.
         digits: Significant digits; all if not given.
-        form: `"map"` for the next value, C; `"rate"` for dx/dt, (C - I) / dt, as
-            solvers of differential equations want it.
-        dt: Time step, for the rate.
+        dynamics: `"flow"` for the rate, `"map"` and `"difference"` for a step.
+        step: For a flow, a length of time: gives the step over it in place of the
+            rate, with inputs held.
+        substeps: Classical Runge-Kutta steps that it is made of; its error falls by 16
+            where they are doubled.
+        form: No longer; `dynamics` took its place.
 
     Examples:
         >>> import graphgrad as gg
+        >>> from scipy.integrate import solve_ivp
         >>> system = gg.systems.lorenz63(dt=0.02)
-        >>> step = gg.numpy_function(system.coefficients(), system.library())
-        >>> step([1.0, 2.0, 0.0]).tolist()
-        [1.2000000000000002, 2.52, 0.04]
+        >>> A, library = system.coefficients(), system.library()
+        >>> rate = gg.numpy_function(A, library, dynamics="flow")
+        >>> rate(0.0, [1.0, 2.0, 0.0]).tolist()
+        [10.0, 26.0, 2.0]
+        >>> ends = solve_ivp(rate, (0, 0.1), [1.0, 2.0, 0.0], rtol=1e-9).y[:, -1]
+        >>> step = gg.numpy_function(A, library, dynamics="flow", step=0.1, substeps=8)
+        >>> abs(step([1.0, 2.0, 0.0]) - ends).max() < 1e-4
+        np.True_
     """
     source = numpy_source(
-        coefficients, library, states, digits=digits, form=form, dt=dt
+        coefficients,
+        library,
+        states,
+        digits=digits,
+        dynamics=dynamics,
+        step=step,
+        substeps=substeps,
+        form=form,
     )
     room: dict[str, Any] = {}
     exec(source, room)
-    return room["step" if form == "map" else "rate"]
+    return room["rate" if dynamics == "flow" and step is None else "step"]
 
 
 def numpy_source(
@@ -55,45 +76,71 @@ def numpy_source(
     states: Sequence[str] | None = None,
     *,
     digits: int | None = None,
-    form: str = "map",
-    dt: float | None = None,
+    dynamics: str = "map",
+    step: float | None = None,
+    substeps: int = 1,
+    form: Any = None,
 ) -> str:
-    """Python source of the function `step` or `rate` that needs only NumPy.
+    """Python source of the function `rate` or `step` that needs only NumPy.
 
     Args:
-        coefficients: C, of shape `(Nx, M)`.
+        coefficients: Those of the dynamics, of shape `(Nx, M)`.
         library: The terms; a term that a user wrote is refused.
         states: Names of the states, and then of the inputs.
         digits: Significant digits; all if not given.
-        form: `"map"` for `step`, C; `"rate"` for `rate`, (C - I) / dt.
-        dt: Time step, for the rate.
+        dynamics: As for `numpy_function`.
+        step: As for `numpy_function`; the source then has the rate, too.
+        substeps: As for `numpy_function`.
+        form: No longer; `dynamics` took its place.
 
     Examples:
         >>> import graphgrad as gg
         >>> system = gg.systems.lorenz63(dt=0.02)
-        >>> print(gg.numpy_source(system.coefficients(), system.library(), digits=3))
+        >>> A, library = system.coefficients(), system.library()
+        >>> print(gg.numpy_source(A, library, dynamics="flow", digits=3))
         import numpy as np
         <BLANKLINE>
         <BLANKLINE>
-        def step(x):
+        def rate(t, x):
             x = np.asarray(x, dtype=float)
             x1, x2, x3 = np.moveaxis(x, -1, 0)
             out = np.empty((*x1.shape, 3))
-            out[..., 0] = 0.8 * x1 + 0.2 * x2
-            out[..., 1] = 0.56 * x1 + 0.98 * x2 - 0.02 * x1 * x3
-            out[..., 2] = 0.947 * x3 + 0.02 * x1 * x2
+            out[..., 0] = -10.0 * x1 + 10.0 * x2
+            out[..., 1] = 28.0 * x1 - 1.0 * x2 - 1.0 * x1 * x3
+            out[..., 2] = -2.67 * x3 + 1.0 * x1 * x2
             return out
         <BLANKLINE>
     """
-    prepared = prepare(coefficients, library, states, form, dt, digits)
+    prepared = prepare(coefficients, library, states, dynamics, digits, form=form)
+    lines = ["import numpy as np", "", "", *_function(prepared)]
+    if step is not None:
+        if dynamics != "flow":
+            raise ValueError(
+                f"`step` must be left out for dynamics {dynamics!r}, got {step!r}. The "
+                "function is a step of the data's own."
+            )
+        step = check_positive("step", step, "It is a length of time.")
+        substeps = check_at_least("substeps", substeps, 1, "1 is one Runge-Kutta step.")
+        lines += ["", "", *_runge_kutta(prepared, step, substeps)]
+    elif substeps != 1:
+        raise ValueError(
+            f"`substeps` must be left out without `step`, got {substeps!r}. Give the "
+            "length of time that they divide."
+        )
+    return "\n".join([*lines, ""])
+
+
+def _function(prepared: Prepared) -> list[str]:
+    """The rate of a flow, or the step of a map or a difference."""
+    flows = prepared.dynamics == "flow"
     n_states = len(prepared.states)
     xs = [f"x{i + 1}" for i in range(n_states)]
     us = [f"u{i + 1}" for i in range(len(prepared.variables) - n_states)]
     used = {j for row in prepared.rows() for _, j in row}
     texts = {j: _term(prepared.terms[j], [*xs, *us]) for j in sorted(used)}
     arguments = {"x": xs, "u": us} if us else {"x": xs}
-    lines = ["import numpy as np", "", ""]
-    lines.append(f"def {'step' if form == 'map' else 'rate'}({', '.join(arguments)}):")
+    names = ", ".join(["t"] * flows + list(arguments))
+    lines = [f"def {'rate' if flows else 'step'}({names}):"]
     for short, name in zip([*xs, *us], prepared.variables, strict=True):
         if short != name:
             lines.append(f"    # {short}: {str(name)!a}")
@@ -111,9 +158,30 @@ def numpy_source(
             + " * ".join(filter(None, (repr(abs(value)), texts[j])))
             for value, j in row
         )
+        if prepared.dynamics == "difference":
+            text = f" + {xs[i]}{text}"
         first = "-" if text.startswith(" - ") else ""
         lines.append(f"    out[..., {i}] = {first}{text[3:] or '0.0'}")
-    return "\n".join([*lines, "    return out", ""])
+    return [*lines, "    return out"]
+
+
+def _runge_kutta(prepared: Prepared, step: float, substeps: int) -> list[str]:
+    """A step of a flow by classical Runge-Kutta steps: Kutta, 1901."""
+    u = ", u" * (len(prepared.variables) > len(prepared.states))
+    many = "one step" if substeps == 1 else f"{substeps} steps"
+    return [
+        f"def step(x{u}):",
+        f"    # {step!r} of time in {many} of Runge and Kutta.",
+        "    x = np.asarray(x, dtype=float)",
+        f"    h = {step / substeps!r}",
+        f"    for _ in range({substeps}):",
+        f"        k1 = rate(0.0, x{u})",
+        f"        k2 = rate(0.0, x + h / 2 * k1{u})",
+        f"        k3 = rate(0.0, x + h / 2 * k2{u})",
+        f"        k4 = rate(0.0, x + h * k3{u})",
+        "        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)",
+        "    return x",
+    ]
 
 
 def _term(term: Term, variables: list[str]) -> str:

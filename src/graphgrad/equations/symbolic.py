@@ -18,22 +18,23 @@ def to_sympy(
     states: Sequence[str] | None = None,
     *,
     digits: int | None = None,
-    form: str = "map",
-    dt: float | None = None,
+    dynamics: str = "map",
+    form: Any = None,
 ) -> "list[sympy.Expr]":
-    """One SymPy expression a state: its next value, or its rate.
+    """One SymPy expression a state: its rate, its next value or its change.
 
     The symbols have the names of the states and inputs. Coefficients have their full
     double precision, though SymPy prints 15 digits of them. A function that a user
     wrote becomes an undefined function of the same name.
 
     Args:
-        coefficients: C, of shape `(Nx, M)`.
+        coefficients: Those of the dynamics, of shape `(Nx, M)`.
         library: The terms.
         states: Names of the states, and then of the inputs.
         digits: Significant digits; all if not given.
-        form: `"map"` for the next value, C; `"rate"` for dx/dt, (C - I) / dt.
-        dt: Time step, for the rate.
+        dynamics: As for `equations`: whether an expression is dx/dt, x[t+1] or
+            x[t+1] - x[t]. They are all sums of the same kind.
+        form: No longer; `dynamics` took its place.
 
     Examples:
         >>> import graphgrad as gg
@@ -46,7 +47,7 @@ def to_sympy(
     """
     import sympy
 
-    prepared = prepare(coefficients, library, states, form, dt, digits)
+    prepared = prepare(coefficients, library, states, dynamics, digits, form=form)
     symbols = [sympy.Symbol(name) for name in prepared.variables]
     return [
         sympy.Add(*(sympy.Float(v) * _term(prepared.terms[j], symbols) for v, j in row))

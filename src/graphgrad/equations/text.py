@@ -8,7 +8,7 @@ import numpy as np
 
 from ..checks import check_at_least, check_numbers, check_shape
 from ..library import AbstractLibrary
-from .prepare import Prepared, prepare
+from .prepare import Prepared, left_side, prepare
 
 
 def equations(
@@ -18,29 +18,36 @@ def equations(
     *,
     digits: int = 3,
     standard_errors: Any = None,
-    form: str = "map",
-    dt: float | None = None,
+    dynamics: str = "map",
     align: bool = False,
+    form: Any = None,
 ) -> list[str]:
-    """One line a state: its next value from the terms that are not zero.
+    """One line a state: how it moves, by the terms that are not zero.
 
     Args:
-        coefficients: C, of shape `(Nx, M)`. A library of more variables than C has
-            rows has inputs: its last variables.
+        coefficients: Those of the dynamics, of shape `(Nx, M)`. A library of more
+            variables than there are rows has inputs: its last variables.
         library: The terms.
         states: Names of the states, and then of the inputs.
         digits: Significant digits.
         standard_errors: Of the coefficients, `(Nx, M)`. A coefficient then ends where
             the second digit of its error does; `digits` serve where the error is 0 or
             not known (NaN).
-        form: `"map"` for the next value, C; `"rate"` for dx/dt, (C - I) / dt.
-        dt: Time step, for the rate.
+        dynamics: What the coefficients give: `"flow"` for dx/dt, `"map"` for x[t+1],
+            `"difference"` for x[t+1] - x[t].
         align: Whether a term stands in the same column in all lines.
+        form: No longer; `dynamics` took its place.
 
     Examples:
         >>> import graphgrad as gg
         >>> system = gg.systems.lorenz63(dt=0.02)
-        >>> C, library = system.coefficients(), system.library()
+        >>> A, library = system.coefficients(), system.library()
+        >>> for line in gg.equations(A, library, dynamics="flow", align=True):
+        ...     print(line)
+        dx1/dt = -10 x1 + 10 x2
+        dx2/dt =  28 x1 -  1 x2                        - 1 x1 x3
+        dx3/dt =                - 2.67 x3 + 1 x1 x2
+        >>> C = system.coefficients(dynamics="map")
         >>> for line in gg.equations(C, library):
         ...     print(line)
         x1[t+1] = 0.8 x1 + 0.2 x2
@@ -48,19 +55,11 @@ def equations(
         x3[t+1] = 0.947 x3 + 0.02 x1 x2
         >>> gg.equations(C, library, standard_errors=0.0123 * (C != 0))[0]
         'x1[t+1] = 0.800 x1 + 0.200 x2'
-        >>> for line in gg.equations(C, library, form="rate", dt=0.02, align=True):
-        ...     print(line)
-        dx1/dt = -10 x1 + 10 x2
-        dx2/dt =  28 x1 -  1 x2                        - 1 x1 x3
-        dx3/dt =                - 2.67 x3 + 1 x1 x2
     """
-    prepared = prepare(coefficients, library, states, form, dt)
+    prepared = prepare(coefficients, library, states, dynamics, form=form)
     digits = check_at_least("digits", digits, 1, "It counts significant digits.")
     numbers = sizes(prepared, digits, standard_errors)
-    left = [
-        f"{state}[t+1]" if form == "map" else f"d{state}/dt"
-        for state in prepared.states
-    ]
+    left = [left_side(state, dynamics) for state in prepared.states]
     if align:
         return _aligned(left, numbers, prepared)
     lines = []
@@ -103,7 +102,6 @@ def sizes(
         remedy = "One error for each coefficient."
         errors = check_numbers("standard_errors", standard_errors, remedy)
         check_shape("standard_errors", errors.shape, prepared.matrix.shape, remedy)
-        errors = errors / prepared.unit
     return [
         {j: rounded(abs(value), digits, float(errors[i, j])) for value, j in row}
         for i, row in enumerate(prepared.rows())

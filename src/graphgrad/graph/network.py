@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..checks import check_finite, check_shape
+from ..checks import check_finite, check_positive, check_shape
 from ..library import AbstractLibrary, variable_names
+from ..model.transition import check_dynamics
 from .adjacency import present
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def to_networkx(
     states: Sequence[str] | None = None,
     *,
     zero_threshold: float = 0.0,
+    dynamics: str = "map",
+    dt: float | None = None,
     trajectory: Any = None,
     inputs: Any = None,
     term_confidence: Any = None,
@@ -30,16 +33,18 @@ def to_networkx(
 
     An edge has the names of its `terms` and their `coefficients`. With a trajectory it
     has a `strength`, its share in how the target moves: the variance of what its terms
-    add to the target in a step, over the variance of the target's steps. Edges work
-    together, so that strengths need not add up to 1. With confidences it has a
+    add to the target from row to row, over the variance of the target's steps. Edges
+    work together, so that strengths need not add up to 1. With confidences it has a
     `confidence`.
 
     Args:
-        coefficients: C of shape `(Nx, M)`.
+        coefficients: Those of the dynamics, of shape `(Nx, M)`.
         library: The terms.
         states: Names of the states, and then of the inputs; x1, x2, ... and u1, ... if
             not given.
         zero_threshold: Coefficients below this size count as zero.
+        dynamics: `"flow"`, `"map"` or `"difference"`: what the coefficients give.
+        dt: For the strengths of a flow, the time from row to row.
         trajectory: States `(T, Nx)` over which strengths are taken, such as smoothed
             means.
         inputs: Inputs `(T - 1, Nu)`; row t acts from row t of the trajectory to t + 1.
@@ -59,11 +64,16 @@ def to_networkx(
     kept, enters = present(coefficients, library.incidence, zero_threshold)
     matrix = np.where(kept, np.asarray(coefficients, dtype=float), 0.0)
     n_states, n_variables = len(matrix), library.n_states
+    check_dynamics(dynamics)
     variables = variable_names(n_variables, n_states, states)
     names = library.names(variables)
     strength = sure = None
     if trajectory is not None:
-        strength = _strengths(matrix, library, trajectory, inputs)
+        length = 1.0
+        if dynamics == "flow":
+            remedy = "It is the time from row to row of the trajectory."
+            length = check_positive("dt", dt, remedy)
+        strength = _strengths(length * matrix, library, dynamics, trajectory, inputs)
     if edge_confidence is not None:
         shape = (n_states, n_variables)
         sure = _confidence("edge_confidence", edge_confidence, shape)
@@ -91,7 +101,11 @@ def to_networkx(
 
 
 def _strengths(
-    matrix: np.ndarray, library: AbstractLibrary, trajectory: Any, inputs: Any
+    matrix: np.ndarray,
+    library: AbstractLibrary,
+    dynamics: str,
+    trajectory: Any,
+    inputs: Any,
 ) -> np.ndarray:
     """Variance of what each variable adds to each state's steps, over the steps'."""
     remedy = "Give states without gaps, such as smoothed means."
@@ -103,19 +117,23 @@ def _strengths(
             f"{remedy}"
         )
     check_shape("trajectory", x.shape, (len(x), n_states), remedy)
-    before, steps = x[:-1], np.diff(x, axis=0)
+    before, after, steps = x[:-1], x[1:], np.diff(x, axis=0)
     if n_inputs:
         remedy = "Give a row of inputs for each step of the trajectory."
         u = check_finite("inputs", [] if inputs is None else inputs, remedy)
         check_shape("inputs", u.shape, (len(steps), n_inputs), remedy)
-        before = np.concatenate([before, u], axis=1)
+        before, after = (np.concatenate([part, u], axis=1) for part in (before, after))
     with jax.enable_x64(True):
         phi = np.asarray(library(jnp.asarray(before, dtype=float)))
+        if dynamics == "flow":
+            # Along an interval a flow adds about the mean of what it adds at its ends.
+            phi = (phi + np.asarray(library(jnp.asarray(after, dtype=float)))) / 2
     carried = matrix[:, None] * (library.incidence != 0)
     added = np.tensordot(phi, carried, axes=(1, 2))  # [t, a, b]
-    # A state that stays where it is adds nothing to its step.
-    own = np.arange(n_states)
-    added[:, own, own] -= before[:, own]
+    if dynamics == "map":
+        # A state that stays where it is adds nothing to its step.
+        own = np.arange(n_states)
+        added[:, own, own] -= before[:, own]
     whole = np.var(steps, axis=0)[:, None]
     parts = np.var(added, axis=0)
     return np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
