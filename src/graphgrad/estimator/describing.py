@@ -1,11 +1,13 @@
 """What a fit found, written down: equations, graph, intervals."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
+from ..checks import check_positive
 from ..equations import equations, latex, numpy_function, numpy_source, to_sympy
 from ..graph import to_networkx
 from .fitted import AbstractFitted
@@ -29,52 +31,76 @@ class AbstractDescribed(AbstractFitted):
     """
 
     def equations(
-        self, digits: int | None = None, *, form: str | None = None, align: bool = False
+        self, digits: int | None = None, *, align: bool = False, form: Any = None
     ) -> list[str]:
-        """One line a state: its next value, or its rate, from the terms found.
+        """One line a state: how it moves, by the terms found.
+
+        The left side says which dynamics the fit is of, `dynamics_`: dx/dt, x[t+1] or
+        x[t+1] - x[t].
 
         Args:
             digits: Significant digits. If None, each coefficient ends where the second
                 digit of its standard error does.
-            form: `"map"` for the next value, `"rate"` for dx/dt; the estimator's own
-                form if None.
             align: Whether a term stands in the same column in all lines.
+            form: No longer; the constructor's `dynamics` took its place.
         """
         how = self._rounding(digits)
-        return equations(*self._found(), **how, **self._form(form), align=align)
+        return equations(*self._found(), **how, **self._kind(form), align=align)
 
-    def latex(self, digits: int | None = None, *, form: str | None = None) -> list[str]:
+    def latex(self, digits: int | None = None, *, form: Any = None) -> list[str]:
         """One line of LaTeX a state; arguments as for `equations`."""
         how = self._rounding(digits)
-        return latex(*self._found(), **how, **self._form(form))
+        return latex(*self._found(), **how, **self._kind(form))
 
     def sympy(
-        self, digits: int | None = None, *, form: str | None = None
+        self, digits: int | None = None, *, form: Any = None
     ) -> "list[sympy.Expr]":
         """One SymPy expression a state, whose symbols are the states and inputs.
 
+        It is the right side of the equation: the rate of a flow, the next value of a
+        map, the change of a difference.
+
         Args:
             digits: Significant digits; all if None.
-            form: As for `equations`.
+            form: No longer; the constructor's `dynamics` took its place.
         """
-        return to_sympy(*self._found(), digits=digits, **self._form(form))
+        return to_sympy(*self._found(), digits=digits, **self._kind(form))
 
     def numpy_function(
-        self, digits: int | None = None, *, form: str | None = None
+        self,
+        digits: int | None = None,
+        *,
+        step: float | None = None,
+        substeps: int | None = None,
+        form: Any = None,
     ) -> Callable[..., np.ndarray]:
         """A NumPy function of states `(..., Nx)`, and inputs if there are any.
 
+        Of a flow it is `rate(t, x)`, as SciPy's `solve_ivp` wants it; of a map or a
+        difference `step(x)`, the next states.
+
         Args:
             digits: Significant digits; all if None.
-            form: As for `equations`.
+            step: For a flow, a length of time: gives the step over it in place of the
+                rate, with inputs held.
+            substeps: Runge-Kutta steps that it is made of. If None, as fine as those
+                of the fit.
+            form: No longer; the constructor's `dynamics` took its place.
         """
-        return numpy_function(*self._found(), digits=digits, **self._form(form))
+        how = self._step(step, substeps)
+        return numpy_function(*self._found(), digits=digits, **how, **self._kind(form))
 
     def numpy_source(
-        self, digits: int | None = None, *, form: str | None = None
+        self,
+        digits: int | None = None,
+        *,
+        step: float | None = None,
+        substeps: int | None = None,
+        form: Any = None,
     ) -> str:
         """Python source of `numpy_function`, which needs NumPy alone."""
-        return numpy_source(*self._found(), digits=digits, **self._form(form))
+        how = self._step(step, substeps)
+        return numpy_source(*self._found(), digits=digits, **how, **self._kind(form))
 
     def graph(self) -> "nx.DiGraph":
         """Who acts on whom.
@@ -87,6 +113,8 @@ class AbstractDescribed(AbstractFitted):
         path, inputs = _longest(fit)
         return to_networkx(
             *self._found(),
+            dynamics=fit.dynamics,
+            dt=fit.dt,
             trajectory=path,
             inputs=inputs,
             edge_confidence=getattr(self, "edge_confidence_", None),
@@ -105,9 +133,17 @@ class AbstractDescribed(AbstractFitted):
         fit = self._checked()
         return fit.coefficients, fit.layout.library, fit.layout.variables
 
-    def _form(self, form: str | None) -> dict[str, Any]:
+    def _kind(self, form: Any = None) -> dict[str, Any]:
+        return {"dynamics": self._checked().dynamics, "form": form}
+
+    def _step(self, step: float | None, substeps: int | None) -> dict[str, Any]:
+        """How a step of a flow is divided: as the fit's, if nothing else is said."""
+        if step is None or substeps is not None:
+            return {"step": step, "substeps": 1 if substeps is None else substeps}
         fit = self._checked()
-        return {"form": fit.form if form is None else form, "dt": fit.dt}
+        step = check_positive("step", step, "It is a length of time.")
+        each = getattr(fit.model.transition.mean, "substeps", 1)
+        return {"step": step, "substeps": max(1, math.ceil(each * step / fit.dt))}
 
     def _rounding(self, digits: int | None) -> dict[str, Any]:
         if digits is not None:
