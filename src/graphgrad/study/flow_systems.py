@@ -1,0 +1,185 @@
+"""Polynomial flows that nobody here wrote: 81 of the package `dysts`, and their series.
+
+`flow_systems.json` has them as `benchmarks/extract_flows.py` found them: coefficients,
+a period, and points of the attractor. (Gilpin, Chaos as an interpretable benchmark for
+forecasting and data-driven modelling, 2021, arXiv 2110.05266.)
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..checks import check_at_least, check_choice
+from ..library.degrees import degree_matrix, monomial_names
+
+TOLERANCE = 1e-12
+"""Of the integration, relative to the size of each state."""
+
+
+@dataclass(frozen=True)
+class FlowSystem:
+    """dx/dt = A phi(x), with phi all monomials up to the degree.
+
+    Attributes:
+        name: As `dysts` calls it.
+        states: Names of the states.
+        degree: The highest of its terms.
+        period: Time of the dominant oscillation, as `dysts` estimated it.
+        coefficients: `(Nx, M)`, A.
+        starts: `(n, Nx)`. Points of the attractor, ten periods apart.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    degree: int
+    period: float
+    coefficients: np.ndarray
+    starts: np.ndarray
+
+    def truth(self, degree: int | None = None) -> np.ndarray:
+        """A for the monomials up to a higher degree; `(Nx, M)`."""
+        degree = check_at_least(
+            "degree",
+            self.degree if degree is None else degree,
+            self.degree,
+            f"The equations of {self.name} have degree {self.degree}.",
+        )
+        known = self.coefficients.shape[1]  # terms of a lower degree come first
+        full = np.zeros(
+            (len(self.states), degree_matrix(len(self.states), degree).shape[1])
+        )
+        full[:, :known] = self.coefficients
+        return full
+
+
+@cache
+def flow_systems() -> dict[str, FlowSystem]:
+    """All of them, by name.
+
+    Examples:
+        >>> len(flow_systems())
+        81
+        >>> lorenz = flow_systems()["Lorenz"]
+        >>> lorenz.states, lorenz.degree, lorenz.coefficients[1].tolist()
+        (('x', 'y', 'z'), 2, [0.0, 28.0, -1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0])
+    """
+    file = files("graphgrad.study").joinpath("flow_systems.json")
+    told = json.loads(file.read_text("utf-8"))["systems"]
+    return {name: _system(name, one) for name, one in told.items()}
+
+
+def _system(name: str, told: dict[str, Any]) -> FlowSystem:
+    states = tuple(told["rates"])
+    names = monomial_names(degree_matrix(len(states), told["degree"]), states)
+    places = {term: i for i, term in enumerate(names)}
+    coefficients = np.zeros((len(states), len(names)))
+    for row, rate in zip(coefficients, told["rates"].values(), strict=True):
+        for term, value in rate.items():
+            row[places[term]] = value
+    return FlowSystem(
+        name=name,
+        states=states,
+        degree=told["degree"],
+        period=told["period"],
+        coefficients=coefficients,
+        starts=np.array(told["starts"]),
+    )
+
+
+def for_development(name: str) -> bool:
+    """Whether a system may be looked at while methods change; others are held back.
+
+    By the first byte of a hash of its name, so that nobody chose.
+
+    Examples:
+        >>> sum(map(for_development, flow_systems()))
+        33
+    """
+    return hashlib.sha256(name.encode()).digest()[0] % 2 == 0
+
+
+@cache
+def _trajectory(name: str, points: int, rows: int, start: int) -> np.ndarray:
+    from scipy.integrate import solve_ivp
+
+    system = flow_systems()[name]
+    powers = degree_matrix(len(system.states), system.degree)
+    rates = [
+        [
+            (float(row[j]), np.repeat(np.arange(len(row_powers)), row_powers).tolist())
+            for j in np.flatnonzero(row)
+            for row_powers in [powers[:, j]]
+        ]
+        for row in system.coefficients
+    ]
+
+    def rate(_: float, x: np.ndarray) -> list[float]:
+        values = x.tolist()
+        return [
+            sum(c * prod([values[i] for i in term]) for c, term in r) for r in rates
+        ]
+
+    times = system.period / points * np.arange(rows)
+    first = system.starts[start]
+    scale = np.abs(system.starts).max(axis=0)
+    path = solve_ivp(
+        *(rate, times[[0, -1]], first),
+        method="DOP853",
+        t_eval=times,
+        rtol=TOLERANCE,
+        atol=TOLERANCE * scale,
+    )
+    if not path.success:
+        raise ValueError(f"{name} could not be integrated: {path.message}")
+    return path.y.T
+
+
+def trajectory(
+    name: str, points: int, *, rows: int = 500, start: int = 0
+) -> np.ndarray:
+    """States of a system without noise, `(rows, Nx)`.
+
+    Args:
+        name: The system.
+        points: Rows in a period.
+        rows: Length of the series.
+        start: Which point of the attractor is its first row.
+    """
+    check_choice("name", name, flow_systems())
+    return _trajectory(name, points, rows, start).copy()
+
+
+def flow_series(
+    name: str, points_per_period: int, noise: float, seed: int, rows: int = 500
+) -> tuple[np.ndarray, float, np.ndarray, tuple[str, ...]]:
+    """One series with measurement noise: what a method sees, and the truth.
+
+    The states are the same whatever the seed, which draws the noise alone.
+
+    Args:
+        name: The system.
+        points_per_period: Rows in a period.
+        noise: Standard deviation of the noise as a share of each column's own: 0.01.
+        seed: Of the noise.
+        rows: Length of the series.
+
+    Returns:
+        Observations `(rows, Nx)`, the time between rows, the true rates `(Nx, M)` for
+        `Polynomial(Nx, degree)` with the system's own degree, and names of the states.
+
+    Examples:
+        >>> ys, dt, truth, states = flow_series("Lorenz", 100, 0.01, seed=0)
+        >>> ys.shape, round(dt, 6), truth.shape, states
+        ((500, 3), 0.015008, (3, 10), ('x', 'y', 'z'))
+    """
+    system = flow_systems()[check_choice("name", name, flow_systems())]
+    xs = trajectory(name, points_per_period, rows=rows)
+    rng = np.random.default_rng([seed, *hashlib.sha256(name.encode()).digest()[:4]])
+    ys = xs + noise * xs.std(axis=0) * rng.standard_normal(xs.shape)
+    return ys, system.period / points_per_period, system.truth(), system.states
