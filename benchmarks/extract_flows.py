@@ -5,10 +5,10 @@
 
 `dysts` is a collection of chaotic systems (Gilpin, Chaos as an interpretable benchmark,
 2021, arXiv 2110.05266; Apache 2.0). Kept are the flows of 2 to 4 states whose rates are
-polynomials in the states alone, with the parameters that `dysts` has: 81 of 135. Of each
-the file has its coefficients, its period as `dysts` estimated it, and ten points of its
-attractor, ten periods apart: the start that `dysts` gives, and where the path from there
-goes. (That of PanXuZhou goes to a point of rest, slowly.)
+polynomials in the states alone, with the parameters that `dysts` has: 81 of 135. Of
+each the file has its coefficients, its period as `dysts` estimated it, and ten points
+of its attractor, ten periods apart: the start that `dysts` gives, and where the path
+from there goes. (That of PanXuZhou goes to a point of rest, slowly.)
 
 Studies read that file and simulate by themselves, so that nobody else needs `dysts`.
 """
