@@ -3,8 +3,10 @@
 import io
 import json
 import os
+import shutil
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from graphgrad.storage import writing
 HEADER = {"states": ["prey", "λ \ud800 \x00\n"], "dt": 0.1, "n": 2**70, "none": None}
 ARRAYS = {"coefficients": np.array([[1.5, 0.0]]), "mask": np.array(True)}
 PATHS = ("fit", "fit.zip")
+FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def members(path):
@@ -37,11 +40,11 @@ def members(path):
 def test_round_trip_is_bit_for_bit(tmp_path_factory, name, array, text, number):
     path = tmp_path_factory.mktemp("round") / name
     header = {"text": text, "number": number, text: [True, {"a": None}]}
-    header.pop("arrays", None)
-    header.pop("format", None)
+    for name in ("arrays", "format", "form"):
+        header.pop(name, None)
     storage.write(path, header, {"values": array})
     read, arrays = storage.read(path)
-    assert read == {"format": "graphgrad/1", **header}
+    assert read == {"format": "graphgrad/2", **header}
     assert arrays["values"].dtype == array.dtype
     assert arrays["values"].shape == array.shape
     assert arrays["values"].tobytes() == array.tobytes()
@@ -56,7 +59,7 @@ def test_payloads_of_nan_and_orders_survive(tmp_path):
     }
     storage.write(tmp_path / "fit.zip", HEADER, arrays)
     header, read = storage.read(tmp_path / "fit.zip")
-    assert header == {"format": "graphgrad/1", **HEADER}
+    assert header == {"format": "graphgrad/2", **HEADER}
     np.testing.assert_array_equal(read["odd"].view(np.uint64), odd)
     np.testing.assert_array_equal(read["turned"], arrays["turned"])
     np.testing.assert_array_equal(read["file"], [0, 3, 6, 9])
@@ -169,9 +172,13 @@ def test_foreign_and_hostile_files_are_refused(tmp_path):
     refused({"model.json": b"[" * 100_000}, "damaged")
     refused({"model.json": b'{"a": NaN}'}, "NaN is no number of JSON")
     refused({"model.json": b'{"a": 1e999}'}, "must be finite, got inf")
-    for kind in ("graphgrad/2", "graphgrad/x" * 99):
+    for kind in ("graphgrad/3", "graphgrad/x" * 99):
         newer = json.dumps({**header, "format": kind}).encode()
         refused({"model.json": newer}, "update graphgrad")
+    old = json.dumps({**header, "form": "rate"}).encode()
+    refused({"model.json": old}, "has 'form', 'rate', which 'graphgrad/2' has not")
+    older = json.dumps({**header, "format": "graphgrad/1", "form": "ode"}).encode()
+    refused({"model.json": older}, "its form must be 'map' or 'rate', got 'ode'")
     pickled = npz(coefficients=np.array([print], dtype=object))
     refused({"arrays.npz": pickled}, "holds object, not numbers")
     refused({"arrays.npz": npz(text=np.array(["a"]))}, "holds <U1, not numbers")
@@ -242,8 +249,9 @@ def test_what_is_missing_is_named(tmp_path):
         ({"a": [1, np.nan]}, {}, r"`header\['a'\]\[1\]` must be finite, got nan"),
         ({"a": np.float64(1)}, {}, r"`header\['a'\]` must be text.*got float64"),
         ({"a": {1: 2}}, {}, r"`header\['a'\]` must have text as keys, got 1"),
-        ({"format": "other/1"}, {}, r"`header\['format'\]` must be 'graphgrad/1'"),
+        ({"format": "other/1"}, {}, r"`header\['format'\]` must be 'graphgrad/2'"),
         ({"arrays": 1}, {}, "`header` must have no 'arrays'"),
+        ({"form": "map"}, {}, "`header` must have no 'form'.*'dynamics'"),
         ({}, {"a": ["text"]}, r"`arrays\['a'\]` must hold numbers.*got <U4"),
         ({}, {"a": [None]}, r"`arrays\['a'\]` must hold numbers.*got object"),
         ({}, {"../a": [1]}, r"must be named like variables, got '../a'"),
@@ -265,3 +273,84 @@ def test_hashes_tell_type_shape_and_bytes():
     assert storage.data_hash(turned) == storage.data_hash(np.asfortranarray(turned))
     with pytest.raises(ValueError, match="`array` must hold numbers, got object"):
         storage.data_hash([None])
+
+
+@pytest.fixture
+def former(tmp_path):
+    """A copy of a fit of format 1, whose header can be changed."""
+    folder = tmp_path / "fit"
+    shutil.copytree(FIXTURES / "format1-rate", folder)
+
+    def change(**changed):
+        path = folder / "model.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+        return folder
+
+    return change
+
+
+@pytest.mark.parametrize("kind", ["map", "rate", "panel"])
+def test_format_1_is_read_as_the_present_one(kind):
+    folder = FIXTURES / f"format1-{kind}"
+    raw = json.loads((folder / "model.json").read_text())
+    header, arrays = storage.read(folder)
+    with np.load(folder / "arrays.npz") as stored:
+        before = dict(stored)
+    assert header["format"] == "graphgrad/2"
+    assert "form" not in header
+    assert "form" not in header["settings"]
+    dynamics = "map" if kind == "map" else "difference"
+    assert header["dynamics"] == header["settings"]["dynamics"] == dynamics
+    still = np.zeros((2, len(raw["terms"])))
+    if kind != "map":
+        still[[0, 1], [raw["terms"].index(name) for name in raw["states"]]] = 1
+    assert (still.sum() == 2) == (kind != "map")
+    assert header["coefficients"] == (np.array(raw["coefficients"]) - still).tolist()
+    assert header["coefficients"] == arrays["solution_coefficients"].tolist()
+    for name, array in before.items():
+        shifted = name in ("solution_coefficients", "solution_base", "solution_path")
+        expected = array - still if shifted else array
+        np.testing.assert_array_equal(arrays[name], expected)
+    assert (arrays["solution_base"] == 0).all()
+    ends = np.array(raw["intervals"]["ends"]) - still[..., None]
+    assert header["intervals"]["ends"] == ends.tolist()
+
+
+def test_constraints_of_format_1_are_of_changes():
+    header, _ = storage.read(FIXTURES / "format1-panel")
+    known, bounds, sign, forbidden = header["constraints"]
+    assert np.isclose(known["value"], 0.1)  # of prey itself: 1.1 - 1
+    assert np.isclose(bounds["low"], -1)
+    assert np.isclose(bounds["high"], -0.03)
+    assert sign["sign"] == "-"
+    assert forbidden["value"] == 0
+    assert header["settings"]["constraints"] == header["constraints"]
+
+
+def test_a_state_that_merely_stays_does_not_act_on_itself(former):
+    """In format 1 the map of a rate said that it does."""
+    raw = json.loads((FIXTURES / "format1-rate" / "model.json").read_text())
+    rows = np.array(raw["coefficients"])
+    rows[1] = [1.0 if term == "fox" else 0.0 for term in raw["terms"]]
+    adjacency = [raw["adjacency"][0], [0, 1]]
+    folder = former(coefficients=rows.tolist(), adjacency=adjacency)
+    assert storage.read(folder)[0]["adjacency"] == [raw["adjacency"][0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"form": "ode"}, "its form must be 'map' or 'rate', got 'ode'"),
+        ({"form": 3}, "its form must be 'map' or 'rate', got 3"),
+        ({"states": ["a", "b"]}, "its terms must have the state 'a' for a rate"),
+        ({"states": ["a"] * 1000, "terms": ["a"] * 10**5}, "not those of its states"),
+        ({"coefficients": "none"}, "not those of its states and terms"),
+        ({"states": 3}, "TypeError"),
+        ({"settings": {"form": "ode"}}, "its form must be"),
+        ({"intervals": {"ends": [1, 2]}}, "intervals are not those of its coef"),
+        ({"intervals": 1}, "TypeError"),
+    ],
+)
+def test_headers_of_format_1_that_do_not_fit_are_refused(former, changed, message):
+    with pytest.raises(ValueError, match=f"`path` must be a saved fit, .*{message}"):
+        storage.read(former(**changed))

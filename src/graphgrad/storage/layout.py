@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = "graphgrad/1"
+FORMAT = "graphgrad/2"
+FORMER = "graphgrad/1"
 HEADER, ARRAYS = "model.json", "arrays.npz"
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .former import from_format_1
 from .layout import (
     ARRAYS,
     FORMAT,
+    FORMER,
     HEADER,
     check_plain,
     data_hash,
@@ -38,6 +40,8 @@ def read(
     path: str | Path, *, max_bytes: int = MAX_BYTES
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays that `write` wrote.
+
+    A file of format 1 is given as the present format would have it.
 
     Args:
         path: A file or a folder.
@@ -74,7 +78,13 @@ def read(
     }
     if hashes != {name: data_hash(array) for name, array in arrays.items()}:
         raise _fault(path, f"{ARRAYS} is not the one that {HEADER} belongs to")
-    return header, arrays
+    if header["format"] == FORMAT:
+        return header, arrays
+    try:
+        return from_format_1(header, arrays)
+    except (LookupError, TypeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else repr(error)
+        raise _fault(path, reason) from error
 
 
 def _fault(path: Path, reason: str) -> ValueError:
@@ -124,11 +134,17 @@ def _read_header(path: Path, content: bytes) -> dict[str, Any]:
     kind = header.get("format") if isinstance(header, dict) else None
     if not isinstance(kind, str) or not kind.startswith("graphgrad/"):
         raise _fault(path, f"{HEADER} has no 'format' of graphgrad")
-    if kind != FORMAT:
+    if kind not in (FORMAT, FORMER):
         raise _fault(
             path,
             f"its format is {kind!r:.40} and this version reads {FORMAT!r}; update "
             "graphgrad",
+        )
+    if kind == FORMAT and "form" in header:
+        raise _fault(
+            path,
+            f"{HEADER} has 'form', {header['form']!r:.40}, which {FORMAT!r} has not; "
+            "'dynamics' says how the state moves: 'flow', 'map' or 'difference'",
         )
     return header
 

@@ -40,7 +40,7 @@ def write(
         >>> gg.storage.write(path, {"states": ["prey"]}, {"coefficients": np.eye(2)})
         >>> header, arrays = gg.storage.read(path)
         >>> header
-        {'format': 'graphgrad/1', 'states': ['prey']}
+        {'format': 'graphgrad/2', 'states': ['prey']}
         >>> arrays["coefficients"].tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -84,6 +84,11 @@ def _header(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
     if "arrays" in header:
         raise ValueError(
             "`header` must have no 'arrays', got one. Give them as `arrays`."
+        )
+    if "form" in header:
+        raise ValueError(
+            f"`header` must have no 'form', got {header['form']!r}. Say by 'dynamics' "
+            "how the state moves."
         )
     check_plain("header", dict(header))
     whole = {"format": FORMAT, **header}
