@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least
 from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, checked_series
@@ -70,6 +70,7 @@ class EnsembleSmoother(AbstractEngine):
         model: StateSpaceModel,
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,  # noqa: ARG002
+        unsure: Bool[Array, "T_plus_1"] | None = None,  # noqa: ARG002
     ) -> Sweep:
         run = self._forward(key, model, ys)
         T, P, Nx = run.forecasts.shape
@@ -120,7 +121,7 @@ class EnsembleSmoother(AbstractEngine):
             (state_key, seen_key), y, moment = inputs
             now = model.at(moment)
             transition, observation = now.transition, now.observation
-            noise = transition.noise
+            noise = transition.noise_at(jnp.mean(members, axis=0))
             assert isinstance(noise, GaussianNoise)
             assert isinstance(observation, LinearGaussian)
             seen, _ = Seen.at(observation, y, members[0])

@@ -17,40 +17,52 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
-from ..model import AbstractMean, GaussianNoise, StateSpaceModel
+from ..model import GaussianNoise, Schedule, StateSpaceModel, Transition
 from .linalg import inverse_root, root, symmetric
 from .sweep import AbstractEngine, FilteredLaws, Seen, Sweep
 
 
 class Affine(NamedTuple):
-    """f(x) = F (x - m) + f, with covariance `error` of what this leaves out."""
+    """f(x) = F (x - m) + f, with what this leaves out, and the noise about it.
+
+    Attributes:
+        centre: m.
+        value: f.
+        slope: F.
+        error: Covariance of what an affine function leaves out.
+        noise: Covariance of the process noise; None where it is not Gaussian.
+    """
 
     centre: Array
     value: Array
     slope: Array
     error: Array
+    noise: Array | None
 
 
-def extended(mean_map: AbstractMean, m: Array, P: Array) -> Affine:
+def extended(transition: Transition, m: Array, P: Array) -> Affine:
     """First-order Taylor expansion about the mean."""
-    return Affine(m, mean_map(m), jax.jacfwd(mean_map)(m), jnp.zeros_like(P))
+    found = transition.expand(m)
+    none = jnp.zeros_like(P)
+    return Affine(m, found.value, found.slope, none, found.covariance)
 
 
-def unscented(mean_map: AbstractMean, m: Array, P: Array) -> Affine:
+def unscented(transition: Transition, m: Array, P: Array) -> Affine:
     """Linear regression over the cubature points of N(m, P)."""
     L = root(P)
-    values = mean_map(m + cubature(m) @ L.T)
+    values = transition.mean(m + cubature(m) @ L.T)
     value = jnp.mean(values, axis=0)
     cross = cubature(m).T @ (values - value) / len(values)  # of L^-1 (x - m) and f
     away = values - value - cubature(m) @ cross
     slope = jax.scipy.linalg.solve_triangular(L, cross, lower=True, trans=1).T
-    return Affine(m, value, slope, away.T @ away / len(values))
+    noise = transition.expand(m).covariance
+    return Affine(m, value, slope, away.T @ away / len(values), noise)
 
 
-LINEARISATIONS: dict[str, Callable[[AbstractMean, Array, Array], Affine]] = {
+LINEARISATIONS: dict[str, Callable[[Transition, Array, Array], Affine]] = {
     "extended": extended,
     "unscented": unscented,
 }
@@ -106,10 +118,11 @@ class GaussianSmoother(AbstractEngine):
         model: StateSpaceModel,
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,
+        unsure: Bool[Array, "T_plus_1"] | None = None,
     ) -> Sweep:
         # Each sweep of a solver goes on from where the last one left the path, which is
         # iterating at no cost.
-        filtered = self._filter(model, ys, self._about(previous))
+        filtered = self._filter(model, ys, self._about(previous), unsure)
         smoothed = _smooth(filtered)
         for _ in range(self.iterations - 1):
             about = smoothed.means, smoothed.covariances[:-1]
@@ -157,7 +170,11 @@ class GaussianSmoother(AbstractEngine):
         return path, jnp.zeros((len(path) - 1, *2 * path.shape[1:]), path.dtype)
 
     def _filter(
-        self, model: StateSpaceModel, ys: Array, about: tuple[Array, Array] | None
+        self,
+        model: StateSpaceModel,
+        ys: Array,
+        about: tuple[Array, Array] | None,
+        unsure: Array | None = None,
     ) -> "_Filtered":
         initial = model.initial_noise
         if not isinstance(initial, GaussianNoise):
@@ -168,28 +185,36 @@ class GaussianSmoother(AbstractEngine):
         linearise = LINEARISATIONS[self.linearisation]
         eye = jnp.eye(model.n_states, dtype=model.initial_mean.dtype)
 
+        def approximate(moment: Schedule | None, m: Array, P: Array) -> Affine:
+            return linearise(model.at(moment).transition, m, P)
+
         def step(carry: tuple[Array, Array], inputs):
             m, P = carry
-            y, about, moment = inputs
+            y, affine, x, doubts, moment = inputs
             now = model.at(moment)
-            centre = (m, P)
-            if about is not None:
-                centre = (jnp.where(jnp.isnan(about[0]), m, about[0]), about[1])
-            affine = linearise(now.transition.mean, *centre)
+            if affine is None:
+                affine = approximate(moment, m, P)
+            elif doubts is not None:
+                affine = jax.lax.cond(
+                    doubts[0], approximate, lambda *_: affine, moment, m, P
+                )
             F = affine.slope
             predicted = affine.value + F @ (m - affine.centre)
-            # Where the laws of this step are made Gaussian.
-            value, x = predicted, predicted
-            if about is not None:
-                value, x = affine.value, about[2]
-                x = jnp.where(jnp.isnan(x), predicted, x)
-            noise = now.transition.noise.local(x, value)
+            # Where the distributions of this step are made Gaussian.
+            value = predicted if x is None else affine.value
+            if x is None:
+                x = predicted
+            elif doubts is not None:
+                x = jnp.where(doubts[1], predicted, x)
             seen, excess = Seen.at(now.observation, y, x)
-            if not isinstance(now.transition.noise, GaussianNoise):
-                exact = now.transition.noise.log_prob(x, value)
-                excess += exact - noise.log_prob(x, value)
+            Q = affine.noise
+            if Q is None:
+                noise = now.transition.noise_at(affine.centre)
+                local = noise.local(x, value)
+                excess += noise.log_prob(x, value) - local.log_prob(x, value)
+                Q = local.covariance
             H, R = seen.matrix, seen.covariance
-            Pp = symmetric(F @ P @ F.T + affine.error + noise.covariance)
+            Pp = symmetric(F @ P @ F.T + affine.error + Q)
             surprise = seen.y - H @ predicted
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
@@ -201,16 +226,21 @@ class GaussianSmoother(AbstractEngine):
             # Joseph's form: symmetric and positive definite under rounding.
             shrink = eye - gain @ H
             P_next = symmetric(shrink @ Pp @ shrink.T + gain @ R @ gain.T)
-            kept = (m_next, P_next, predicted, Pp, F, noise.variances, increment)
+            kept = (m_next, P_next, predicted, Pp, F, jnp.diag(Q), increment)
             return (m_next, P_next), kept
 
-        around = None
-        if about is not None:
-            path, spreads = about
-            around = path[:-1], spreads, path[1:]
         start = (model.initial_mean, initial.covariance)
+        known = after = doubts = None
+        if about is not None:
+            # About a path that is there already: all steps side by side.
+            path, spreads = about
+            if unsure is not None:
+                path = jnp.where(unsure[:, None], start[0], path)
+                doubts = jnp.stack([unsure[:-1], unsure[1:]], axis=1)
+            known = jax.vmap(approximate)(model.schedule, path[:-1], spreads)
+            after = path[1:]
         _, (means, covariances, *rest) = jax.lax.scan(
-            step, start, (ys, around, model.schedule)
+            step, start, (ys, known, after, doubts, model.schedule)
         )
         return _Filtered(
             jnp.concatenate([start[0][None], means]),

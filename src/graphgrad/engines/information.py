@@ -20,7 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..model import GaussianNoise, LibraryMean, StateSpaceModel
+from ..model import GaussianNoise, StateSpaceModel
+from ..model.transition import by_equation, squares
 from .linalg import inverse_root
 from .sweep import Seen
 
@@ -56,9 +57,9 @@ def information(
         noise: Also give the information on variances of `"state_noise"`,
             `"observation_noise"`, or both.
     """
-    C, Nx, A = model.coefficients, *active.shape
+    dtype, (Nx, A) = path.dtype, active.shape
     Ny = ys.shape[1]
-    eye = jnp.eye(Nx, dtype=C.dtype)
+    eye = jnp.eye(Nx, dtype=dtype)
     initial = model.initial_noise
     assert isinstance(initial, GaussianNoise)
     # Variances, one after the other: first those of the states.
@@ -67,28 +68,27 @@ def information(
     numbers += range(Nx, Nx + Ny) if "observation_noise" in noise else ()
 
     def local(moment, before: Array, after: Array):
-        """Terms, their slopes, what is beside them, and the local state noise."""
-        now = model.at(moment)
-        mean = now.transition.mean
-        assert isinstance(mean, LibraryMean)
-        value, slope = mean.terms(before), jax.jacfwd(mean.terms)(before)
-        rest, keep = mean.rest(before), jax.jacfwd(mean.rest)(before)
-        noise = now.transition.noise.local(after, rest + C @ value)
-        return value, slope, rest, keep, noise.covariance
+        """The transition about a state, with the noise by its sources."""
+        transition = model.at(moment).transition
+        found = transition.expand(before, active)
+        if found.sources is None:
+            noise = transition.noise_at(before).local(after, found.value)
+            sources = squares(noise.factor)
+            found = found._replace(sources=sources, covariance=noise.covariance)
+        return found
 
     parts = jax.vmap(local)(model.schedule, path[:-1], path[1:])
 
     def step(carry, inputs):
         m, P, dm, dP = carry  # the law of x_{t-1} and its derivatives
-        y, before, after, moment, (value, slope, rest, keep, Q) = inputs
+        y, before, after, moment, part = inputs
         seen, _ = Seen.at(model.at(moment).observation, y, after)
-        H = seen.matrix
-        terms = value + slope @ (m - before)
-        F = keep + C @ slope
-        predicted = rest + keep @ (m - before) + C @ terms
-        Pp = F @ P @ F.T + Q
-        own = eye[:, :, None] * terms[active]  # each term acts on its own equation
-        dm_predicted = F @ dm + own.reshape(Nx, Nx * A)
+        H, F = seen.matrix, part.slope
+        predicted = part.value + F @ (m - before)
+        Pp = F @ P @ F.T + part.covariance
+        # Each term acts on its own equation, and of a flow through it on the others.
+        turned = by_equation(part.turning @ (m - before), active)
+        dm_predicted = F @ dm + part.sensitivity + turned
         whiten = inverse_root(H @ Pp @ H.T + seen.covariance)
         gain = Pp @ H.T @ whiten.T @ whiten
         shrink = eye - gain @ H
@@ -96,7 +96,7 @@ def information(
         W = None
         if numbers:  # with respect to the logarithms of the variances
             dPp = _between(F, dP)
-            dPp = dPp.at[:states].add(jax.vmap(jnp.diag)(eye * jnp.diag(Q))[:states])
+            dPp = dPp.at[:states].add(part.sources[:states])
             W, dP = _between(whiten @ H, dPp), _between(shrink, dPp)
             if "observation_noise" in noise:
                 dR = jnp.where(seen.kept, jnp.diag(seen.covariance), 0)
@@ -109,8 +109,8 @@ def information(
     start = (
         model.initial_mean,
         initial.covariance,
-        jnp.zeros((Nx, Nx * A), C.dtype),
-        jnp.zeros((len(numbers), Nx, Nx), C.dtype) if numbers else None,
+        jnp.zeros((Nx, Nx * A), dtype),
+        jnp.zeros((len(numbers), Nx, Nx), dtype) if numbers else None,
     )
     _, (Z, W) = jax.lax.scan(
         step, start, (ys, path[:-1], path[1:], model.schedule, parts)
@@ -118,7 +118,7 @@ def information(
     Z = Z.reshape(-1, Nx * A)
     if W is None:
         return Information(Z.T @ Z, None)
-    every = jnp.zeros((Nx + Ny, Nx + Ny), C.dtype)
+    every = jnp.zeros((Nx + Ny, Nx + Ny), dtype)
     known = 0.5 * jnp.einsum("tiab,tjab->ij", W, W)
     return Information(Z.T @ Z, every.at[np.ix_(numbers, numbers)].set(known))
 

@@ -123,7 +123,12 @@ class LocallyOptimal(AbstractProposal):
                 f"{type(noise).__name__} and {type(observation).__name__}. "
                 "Use Linearised or Bootstrap."
             )
-        return _GuidedLaw(model.transition.mean, noise, observation)
+        transition = model.transition
+        if not transition.same_noise:
+            return _LinearisedLaw(model)  # exact, with a noise for each particle
+        shared = transition.noise_at(model.initial_mean)
+        assert isinstance(shared, GaussianNoise)
+        return _GuidedLaw(transition.mean, shared, observation)
 
 
 class _LinearisedLaw(AbstractProposalLaw):
@@ -134,8 +139,9 @@ class _LinearisedLaw(AbstractProposalLaw):
 
         The laws are made Gaussian about the predicted state.
         """
-        predicted = self.model.transition.mean(x)
-        Q = self.model.transition.noise.local(predicted, predicted).covariance
+        transition = self.model.transition
+        predicted = transition.mean(x)
+        Q = transition.noise_at(x).local(predicted, predicted).covariance
         seen, _ = Seen.at(self.model.observation, y, predicted)
         H = seen.matrix
         whiten = inverse_root(H @ Q @ H.T + seen.covariance)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
 from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, checked_series
@@ -218,6 +218,7 @@ class ParticleSmoother(AbstractEngine):
         model: StateSpaceModel,
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,
+        unsure: Bool[Array, "T_plus_1"] | None = None,  # noqa: ARG002
     ) -> Sweep:
         ys = jnp.asarray(checked_series(ys, model))
         filter_key, smooth_key = jax.random.split(key)

@@ -96,6 +96,7 @@ class AbstractEngine(eqx.Module):
         model: StateSpaceModel,
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"] | None = None,
+        unsure: Bool[Array, "T_plus_1"] | None = None,
     ) -> Sweep:
         """Run over the data once, forwards and backwards.
 
@@ -103,8 +104,8 @@ class AbstractEngine(eqx.Module):
             key: Random key.
             model: The model.
             ys: Observations.
-            previous: `path` of the sweep before, for engines that start from one;
-                NaN where it is not known, for engines that are not stochastic.
+            previous: `path` of the sweep before, for engines that start from one.
+            unsure: Where that path is not known, for engines that linearise about it.
         """
 
     @abstractmethod
@@ -222,14 +223,19 @@ def drawn_variances(
 ) -> Float[Array, "T #P Nx"]:
     """Local variances of the state noise between drawn points."""
     noise, T = model.transition.noise, before.shape[0]
-    if isinstance(noise, GaussianNoise) and model.schedule is None:
+    same = model.transition.same_noise
+    if isinstance(noise, GaussianNoise) and model.schedule is None and same:
         return jnp.broadcast_to(noise.variances, (T, 1, before.shape[2]))
 
     def step(moment, before: Array, after: Array) -> Array:
         transition = model.at(moment).transition
-        means = transition.mean(before)
-        return jax.vmap(lambda x, m: transition.noise.local(x, m).variances)(
-            after, means
-        )
+
+        def variances(x: Array, x_next: Array) -> Array:
+            found = transition.expand(x)
+            if found.covariance is not None:
+                return jnp.diag(found.covariance)
+            return transition.noise_at(x).local(x_next, found.value).variances
+
+        return jax.vmap(variances)(before, after)
 
     return jax.vmap(step)(model.schedule, before, after)

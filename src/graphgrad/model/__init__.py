@@ -31,6 +31,7 @@ from .series import filled as filled
 from .series import in_long_gaps as in_long_gaps
 from .series import whole_series as whole_series
 from .state_space import StateSpaceModel as StateSpaceModel
+from .state_space import in_dynamics as in_dynamics
 from .state_space import simulate as simulate
 from .transition import DYNAMICS as DYNAMICS
 from .transition import AbstractLibraryMean as AbstractLibraryMean

@@ -10,7 +10,15 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..checks import check_at_least, check_shape
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
 from .observation import AbstractObservation
-from .transition import AbstractLibraryMean, AbstractMean, Schedule, Transition
+from .transition import (
+    AbstractLibraryMean,
+    AbstractMean,
+    DifferenceMean,
+    MapMean,
+    Schedule,
+    Transition,
+    check_dynamics,
+)
 
 
 class StateSpaceModel(eqx.Module):
@@ -93,6 +101,26 @@ class StateSpaceModel(eqx.Module):
                 f"{type(mean).__name__}. Build it with `state_space_model`."
             )
         return mean
+
+
+def in_dynamics(model: StateSpaceModel, dynamics: str) -> StateSpaceModel:
+    """The model as a map or a difference, if it is one of the two, or as it is.
+
+    Args:
+        model: The model; coefficients of another kind of dynamics become zeros.
+        dynamics: `"auto"` for that of the model.
+    """
+    check_dynamics(dynamics, auto=True)
+    if dynamics in ("auto", model.dynamics):
+        return model
+    if "flow" in (dynamics, model.dynamics):
+        raise ValueError(
+            f"`dynamics` must be that of the model, {model.dynamics!r}, got "
+            f"{dynamics!r}. Build the model with `state_space_model(..., "
+            f"dynamics={dynamics!r})`."
+        )
+    kind = {"map": MapMean, "difference": DifferenceMean}[dynamics]
+    return model.with_mean(kind(model.library, jnp.zeros_like(model.coefficients)))
 
 
 class Simulation(NamedTuple):

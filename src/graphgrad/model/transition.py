@@ -320,7 +320,9 @@ class Transition(eqx.Module):
         factor = jnp.sqrt(self.mean.noise_length())
         if self.begin is not None:
             # A new series begins by the distribution of first states.
-            here = noise.local(x, x).variances
+            assert self.mean.moment is not None
+            starts = self.mean.moment.starts
+            here = noise.local(starts, starts).variances
             begin = jnp.sqrt(self.begin.variances / here)
             factor = jnp.where(self._fresh(), begin, factor)
         return noise.times(factor)

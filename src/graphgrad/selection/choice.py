@@ -20,7 +20,7 @@ from ..engines import choose_engine
 from ..model import StateSpaceModel, checked_series, whole_series
 from ..solution import Solution
 from ..solvers.adaptive import adaptive
-from ..solvers.refine import extended_bic_price
+from ..solvers.price import extended_bic_price
 from ..solvers.unknowns import fitted
 
 CRITERIA = ("ebic", "held-out")

@@ -22,6 +22,8 @@ from ..model import (
     GaussianNoise,
     StateSpaceModel,
     checked_series,
+    in_dynamics,
+    refuse_form,
 )
 from ..model.constraints import Constraint
 from ..model.knowledge import knowledge
@@ -38,15 +40,13 @@ from .stages import (
     begin_fit,
     better_starts,
     crossed_starts,
+    long_gaps,
     random_starts,
     refine_starts,
     sees_all_states,
     with_known_noise,
 )
 from .unknowns import LEARNABLE, independent_noise
-
-FORMS = ("map", "rate")
-
 
 class AdaptiveSteps(eqx.Module):
     """How long the adaptive solver goes on. There is no need to change it.
@@ -108,7 +108,8 @@ def adaptive(
     *,
     engine: str | AbstractEngine = "auto",
     learn: tuple[str, ...] = (),
-    form: str = "map",
+    dynamics: str = "auto",
+    form: None = None,
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
     weight: Any = 1.0,
@@ -126,8 +127,9 @@ def adaptive(
         learn: What is learnt beside the coefficients, of `"state_noise"`,
             `"observation_noise"` and `"initial"` (the law of x_0); the model's value is
             then where to start.
-        form: `"map"` looks for a sparse C, as the paper does; `"rate"` for a sparse
-            C - I, as people who think of dx/dt do.
+        dynamics: `"auto"`: that of the model. Or `"map"` or `"difference"`, for a model
+            that is one of the two.
+        form: Refused: it was the name of `dynamics`.
         constraints: What is known of the equations, by `known`, `forbid`, `sign`,
             `only_edges`, `bounds`, `conserve` and `equal`.
         states: Names by which the constraints call the states and then the inputs.
@@ -150,7 +152,8 @@ def adaptive(
     """
     for part in learn:
         check_choice("learn", part, LEARNABLE)
-    check_choice("form", form, FORMS)
+    refuse_form(form)
+    model = in_dynamics(model, dynamics)
     if not isinstance(weight, Tracer):
         check_positive("weight", weight, "1 is the criterion as it is.")
     settings = settings or AdaptiveSteps()
@@ -160,9 +163,12 @@ def adaptive(
     learn = tuple(learn)
     options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(constraints, model.library, states, n_inputs=n_inputs, form=form)
+    told = knowledge(
+        constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
+    )
     weight = jnp.asarray(weight, ys.dtype)
-    plan, beginning = begin_fit(ys, model, weight, told, learn)
+    gaps = isinstance(ys, Tracer) or bool(np.any(long_gaps(ys, model)))
+    plan, beginning = begin_fit(ys, model, weight, told, learn, gaps)
     hidden = not sees_all_states(model)
     # One call for each stage, unless somebody watches.
     slice_ = 10 if callback is not None else settings.anneal + settings.sweeps

@@ -23,6 +23,8 @@ from .statistics import (
     active_size,
     averaged,
     complete,
+    completed,
+    design_along,
     gather,
     scatter,
     screen,
@@ -77,7 +79,8 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
             of its initial law.
     """
     model, Nx = plan.model, plan.model.n_states
-    data = complete(_as_sweep(plan), model.with_coefficients(plan.base))
+    design = design_along(model, plan.path, plan.unsure)
+    data = completed(_as_sweep(plan), model.with_coefficients(plan.base), *design)
     M = data.terms.shape[1]
     rows = jnp.maximum(jnp.sum(data.weights > 0, axis=0), 1)
     own = model.library.incidence[:Nx]
@@ -205,12 +208,13 @@ def _step(
     parameters, noise = unknowns.parameters, unknowns.state_noise
     K, dtype = parameters.shape[1], parameters.dtype
     model = plan.build(unknowns, (*learn, "state_noise"))
-    path = state.path
+    path, doubts = state.path, None
     if not engine.stochastic:
-        # Across a long gap the map is expanded about where the filter is: an old path
-        # there may be on the wrong side of everything.
-        path = jnp.where(plan.unsure[:, None], jnp.nan, path)
-    sweep = engine.sweep(jax.random.fold_in(key, state.step), model, plan.ys, path)
+        # Across a long gap the transition is expanded about where the filter is: an
+        # old path there may be on the wrong side of everything.
+        path, doubts = path.at[0].set(model.initial_mean), plan.doubts
+    step_key = jax.random.fold_in(key, state.step)
+    sweep = engine.sweep(step_key, model, plan.ys, path, doubts)
     data = complete(sweep, model)
     # Not those that only the lowest penalties let in: there is room for others.
     keep = jnp.any(state.candidates[2:] != 0, axis=0) | (parameters != 0)

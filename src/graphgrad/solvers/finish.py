@@ -10,6 +10,7 @@ from ..engines.gaussian import along
 from ..solution import Outcome, Solution
 from .outcome import against_persistence
 from .outlook import look
+from .price import extended_bic_price
 from .refine import one_sign, term_price
 from .statistics import gather, scatter
 from .subset import best_subset, inverse_on, price_path
@@ -40,9 +41,10 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         for each in (unknowns.parameters, plan.low, plan.high)
     )
     quadratic = matrix, outlook.gradient + matrix @ here
-    prices = price * jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), matrix.dtype)
+    multiples = jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), matrix.dtype)
+    each = gather(price, active).ravel()
     signs = one_sign(low, high)
-    path = price_path(*quadratic, prices, signs=signs).coefficients
+    path = price_path(*quadratic, multiples[:, None] * each, signs=signs).coefficients
     path = jnp.clip(path, low, high).reshape(-1, *active.shape)
     path = plan.coefficients(scatter(path, active, K))
     inverse = inverse_on(matrix, outlook.support)
@@ -50,7 +52,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     if plan.ties is None:
         errors = scatter(errors.reshape(active.shape), active, K)
     stay = best_subset(
-        *quadratic, outlook.support, inverse, price, max_changes=0, signs=signs
+        *quadratic, outlook.support, inverse, each, max_changes=0, signs=signs
     )
     sweep = outlook.sweep
     before = jnp.concatenate([model.initial_mean[None], sweep.filtered[:-1]])
@@ -72,7 +74,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         states=sweep.means(),
         state_covariances=sweep.covariances(),
         filtered=sweep.filtered,
-        prices=prices,
+        prices=multiples * plan.weight * extended_bic_price(plan.ys, jnp.sum(plan.open)),
         path=path,
         start_criteria=starts.best.criterion,
         sweeps=starts.sweeps,

@@ -12,7 +12,7 @@ from ..engines.linalg import inverse_root
 from ..engines.sweep import AbstractEngine, Sweep
 from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
 from .plan import Plan
-from .statistics import Completed, complete, gather, scheduled_terms, screen, stand_ins
+from .statistics import Completed, complete, design_rows, gather, screen, stand_ins
 from .unknowns import given, observation_squares
 from .variances import noise_gradient
 
@@ -57,12 +57,9 @@ def look(
     data = complete(sweep, model)
     Nx, M = plan.base.shape
     path = sweep.means()
-    if model.schedule is None:
-        terms = model.library(path[:-1])
-        missed = path[1:] - terms @ model.coefficients.T
-    else:
-        terms, rest = (a[:, 0] for a in scheduled_terms(model, path[:-1, None]))
-        missed = path[1:] - rest - terms @ model.coefficients.T
+    terms, rest = (part[:, 0] for part in design_rows(model, path[:-1, None]))
+    missed = path[1:] - rest - terms @ model.coefficients.T
+    if model.schedule is not None:
         missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
     if plan.ties is None:
         others = stand_ins(terms, missed, model.coefficients - plan.base)

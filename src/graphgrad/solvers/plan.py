@@ -29,9 +29,11 @@ class Plan(NamedTuple):
         ties: How the coefficients, row by row, follow from the parameters; None where
             each is its own.
         floor: Lowest variances that the state noise may have.
+        price: What each parameter costs by the criterion.
         weight: How much dearer than by the criterion a term is.
         path: The data as a path x_0..x_T.
-        unsure: Where that path is a guess across a long gap.
+        unsure: Where that path is a guess across a long gap, or before all data.
+        doubts: The same, or None where there is no long gap.
         free: Whether the state noise is free, above the floor; else it is known.
     """
 
@@ -45,9 +47,11 @@ class Plan(NamedTuple):
     still: Float[Array, "R K"]
     ties: Float[Array, "n P"] | None
     floor: Float[Array, "Nx"]
+    price: Float[Array, "R K"]
     weight: Float[Array, ""]
     path: Float[Array, "T_plus_1 Nx"]
     unsure: Bool[Array, "T_plus_1"]
+    doubts: Bool[Array, "T_plus_1"] | None
     free: Bool[Array, ""]
 
     @property

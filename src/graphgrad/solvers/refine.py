@@ -88,21 +88,9 @@ class Refinement(NamedTuple):
     done: Bool[Array, ""]
 
 
-def term_price(plan: Plan) -> Float[Array, ""]:
-    """What a term costs: the extended BIC's price, times the weight."""
-    return plan.weight * extended_bic_price(plan.ys, jnp.sum(plan.open))
-
-
-def extended_bic_price(
-    ys: Float[Array, "T Ny"], p: Int[Array, ""] | int
-) -> Float[Array, ""]:
-    """What the extended BIC charges for a coefficient (Chen and Chen, 2008).
-
-    log n + 2 log p, with n the number of observations, each entry of the data one, and
-    p the number of all coefficients that might be nonzero.
-    """
-    n = jnp.sum(~jnp.isnan(ys))
-    return jnp.log(n.astype(ys.dtype)) + 2 * jnp.log(jnp.asarray(p, ys.dtype))
+def term_price(plan: Plan) -> Float[Array, "R K"]:
+    """What each parameter costs: the criterion's price, times the weight."""
+    return plan.weight * plan.price
 
 
 def begin_refinement(
@@ -253,14 +241,14 @@ def _step(
         top = accepted & ((settled & (decrement < TOLERANCE)) | last)
         level = value
     stuck = ~accepted & (last | (state.size < SHORTEST))
-    count = jnp.sum(terms)
+    paid = jnp.where(terms, price, 0)
     reached = Candidate(
         unknowns=unknowns,
         support=terms,
         path=sweep.path,
         log_likelihood=level,
-        criterion=-2 * level + price * count,
-        costs=_costs(data, unknowns, plan) + price * jnp.sum(terms, axis=1),
+        criterion=-2 * level + jnp.sum(paid),
+        costs=_costs(data, unknowns, plan) + jnp.sum(paid, axis=1),
         decrement=decrement,
     )
     ended = where_each(stuck, at, reached)
@@ -270,10 +258,11 @@ def _step(
     limit = jnp.where(fresh, state.limit, 0)
     quadratic = metric, gradient + metric @ here
     signs = one_sign(low, high)
+    price = gather(price, active).ravel()
     found = best_subset(*quadratic, support, inverse[:n, :n], price, limit, signs)
     # From nothing, too: a support with too many terms can be hard to leave.
     limit = jnp.where(limit < MOST_CHANGES, 0, limit)
-    prices = price * jnp.array([8.0, 4.0, 2.0, 1.0])
+    prices = price * jnp.array([8.0, 4.0, 2.0, 1.0])[:, None]
     other = price_path(*quadratic, prices, limit, signs, most=MOST_TERMS)
     other = jax.tree.map(lambda leaf: leaf[-1], other)
     found = where_each((limit > 0) & (other.cost < found.cost - 1e-3), other, found)

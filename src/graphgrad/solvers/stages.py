@@ -2,13 +2,15 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+import numpy as np
+from jaxtyping import Array, Float
 
 from ..compiling import compiled
-from ..model import LinearGaussian, StateSpaceModel, filled, in_long_gaps
+from ..model import FlowMean, LinearGaussian, StateSpaceModel, filled, in_long_gaps
 from ..model.knowledge import Knowledge
 from .anneal import STILL, Annealing, anneal, begin
 from .plan import Plan
+from .price import extended_bic_price, price_by_degree, term_degrees
 from .refine import Refinement, begin_refinement, crossed, refine
 from .steps import where_each
 from .unknowns import Unknowns, given
@@ -24,6 +26,9 @@ HIDDEN_STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
 """Variance of a step of a hidden state, over that of its initial law, in each start."""
 
 
+LEAST_NOISE = 1e-6
+"""Least variance of the process noise of a step, over the mean square of steps."""
+
 FEW = 16
 """Terms of which random starts may have all."""
 
@@ -35,14 +40,11 @@ def begin_fit(
     weight: Array,
     told: Knowledge,
     learn: tuple[str, ...],
+    gaps: bool,
 ) -> tuple[Plan, Annealing]:
     """The plan, and all starts."""
     ys = jnp.asarray(ys)
     states = filled(ys)
-    floor = given(model).state_noise
-    if "state_noise" in learn:
-        # So low that it only keeps logarithms finite.
-        floor = 1e-6 * jnp.mean(jnp.diff(states, axis=0) ** 2) * jnp.ones_like(floor)
     start = model.initial_mean
     if not sees_all_states(model):
         # Least squares about the initial mean, where what is not seen stays.
@@ -50,27 +52,67 @@ def begin_fit(
         away = states - model.observation.mean(start)
         states = start + away @ jnp.linalg.pinv(seen).T
     path = jnp.concatenate([model.initial_mean[None], states])
-    pace = jnp.ones(len(ys)) if model.schedule is None else model.schedule.pace
-    unsure = in_long_gaps(ys, jnp.cumsum(pace), LONG_GAP)
+    # The first state is no datum.
+    unsure = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
+    open_ = jnp.asarray(told.open)
     plan = Plan(
         ys=ys,
         model=model,
         base=jnp.asarray(told.base, ys.dtype),
         zero=jnp.asarray(told.zero, ys.dtype),
-        open=jnp.asarray(told.open),
+        open=open_,
         low=jnp.asarray(told.low, ys.dtype),
         high=jnp.asarray(told.high, ys.dtype),
         still=jnp.asarray(told.still, ys.dtype),
         ties=None if told.ties is None else jnp.asarray(told.ties, ys.dtype),
-        floor=floor,
+        floor=_floor(path, model, learn),
+        price=_price(ys, model, told, open_),
         weight=weight,
         path=path,
-        # The first state is no datum.
-        unsure=jnp.concatenate([jnp.array([True]), unsure]),
+        unsure=unsure,
+        doubts=unsure if gaps else None,
         free=jnp.array(True),
     )
     shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
     return plan, jax.vmap(lambda share: begin(plan, share))(shares)
+
+
+def long_gaps(ys: Array, model: StateSpaceModel) -> Array:
+    """Rows between observations so far apart that a straight line is no guess."""
+    pace = jnp.ones(len(ys)) if model.schedule is None else model.schedule.pace
+    return in_long_gaps(ys, jnp.cumsum(pace), LONG_GAP)
+
+
+def _price(
+    ys: Array, model: StateSpaceModel, told: Knowledge, open_: Array
+) -> Float[Array, "R K"]:
+    """What each parameter costs; of a flow, terms of low degree are cheaper."""
+    if model.dynamics != "flow":
+        flat = extended_bic_price(ys, jnp.sum(open_))
+        return jnp.broadcast_to(flat, open_.shape)
+    degrees = np.broadcast_to(term_degrees(model.library), told.base.shape)
+    if told.ties is not None:  # the highest of those that a parameter moves
+        moved = np.where(told.ties != 0, degrees.reshape(-1, 1), 0)
+        degrees = moved.max(axis=0, initial=0)[None]
+    return price_by_degree(ys, degrees, open_)
+
+
+def _floor(
+    path: Array, model: StateSpaceModel, learn: tuple[str, ...]
+) -> Float[Array, "Nx"]:
+    """Lowest variances of the process noise.
+
+    As small as keeps logarithms finite and filters sound, unless they are known.
+    """
+    known = given(model)
+    least = LEAST_NOISE * jnp.mean(jnp.diff(path[1:], axis=0) ** 2, axis=0)
+    # Of what is not seen, as a share of its first distribution.
+    least = jnp.where(least > 0, least, LEAST_NOISE * known.initial_noise)
+    if isinstance(model.mean, FlowMean):
+        least = least / model.mean.interval
+    if "state_noise" in learn:
+        return least
+    return jnp.maximum(known.state_noise, jnp.where(known.state_noise > 0, 0, least))
 
 
 def sees_all_states(model: StateSpaceModel) -> bool:

@@ -16,8 +16,8 @@ from jaxtyping import Array, Bool, Float, Int
 from ..engines.sweep import Sweep
 from ..model import (
     AbstractScaleNoise,
+    FlowMean,
     GaussianNoise,
-    LibraryMean,
     Schedule,
     StateSpaceModel,
 )
@@ -80,38 +80,85 @@ class Statistics(NamedTuple):
 
 def complete(sweep: Sweep, model: StateSpaceModel) -> Completed:
     """The rows of a sweep by a model."""
+    terms, rest = design_rows(model, sweep.before)
+    return completed(sweep, model, terms, rest)
+
+
+def completed(
+    sweep: Sweep,
+    model: StateSpaceModel,
+    terms: Float[Array, "T P M"],
+    rest: Float[Array, "T P Nx"],
+) -> Completed:
+    """The rows of a sweep by a model, from their design."""
     T, P, Nx = sweep.before.shape
-    C, spread = model.coefficients, jnp.diagonal(sweep.spread, axis1=1, axis2=2)
-    if model.schedule is None:
-        terms = model.library(sweep.before.reshape(T * P, Nx))
-        residuals = sweep.after.reshape(T * P, Nx) - terms @ C.T
-    else:
-        terms, rest = scheduled_terms(model, sweep.before)
-        residuals = (sweep.after - rest - terms @ C.T).reshape(T * P, Nx)
-        terms = terms.reshape(T * P, -1)
-    noise, weights = model.transition.noise, sweep.weights[:, :, None]
+    spread = jnp.diagonal(sweep.spread, axis1=1, axis2=2)
+    residuals = sweep.after - rest - terms @ model.coefficients.T
+    transition, weights = model.transition, sweep.weights[:, :, None]
+    noise = transition.noise
     assert isinstance(noise, AbstractScaleNoise)
-    if not (isinstance(noise, GaussianNoise) and model.schedule is None):
+    same = transition.same_noise and isinstance(noise, GaussianNoise)
+    if not (same and model.schedule is None):
         precision = noise.variances / sweep.variances
         if model.schedule is not None:
             precision = jnp.where(model.schedule.fresh[:, None, None], 0, precision)
         weights, spread = weights * precision, spread * precision[:, 0]
     return Completed(
-        terms, residuals, weights.reshape(T * P, -1), jnp.sum(spread, axis=0)
+        terms.reshape(T * P, -1),
+        residuals.reshape(T * P, Nx),
+        weights.reshape(T * P, -1),
+        jnp.sum(spread, axis=0),
     )
 
 
-def scheduled_terms(
+def design_rows(
     model: StateSpaceModel, points: Float[Array, "T P Nx"]
 ) -> tuple[Float[Array, "T P M"], Float[Array, "T P Nx"]]:
-    """Terms of points, step by step, and what is beside them."""
+    """What multiplies the coefficients at points, step by step, and what is beside."""
+    if model.schedule is None:
+        return model.mean.design(points)
+    return jax.vmap(lambda moment, x: model.mean.at(moment).design(x))(
+        model.schedule, points
+    )
 
-    def step(moment: Schedule | None, points: Array) -> tuple[Array, Array]:
-        mean = model.at(moment).transition.mean
-        assert isinstance(mean, LibraryMean)
-        return mean.terms(points), mean.rest(points)
 
-    return jax.vmap(step)(model.schedule, points)
+def design_along(
+    model: StateSpaceModel,
+    path: Float[Array, "T_plus_1 Nx"],
+    unsure: Bool[Array, "T_plus_1"],
+) -> tuple[Float[Array, "T 1 M"], Float[Array, "T 1 Nx"]]:
+    """The design along data taken as states.
+
+    A flow need not be known for it: its terms are integrated along a cubic through
+    the data.
+    """
+    before, after = path[:-1], path[1:]
+    mean, schedule = model.mean, model.schedule
+    if not isinstance(mean, FlowMean):
+        return design_rows(model, before[:, None])
+    lengths = jnp.ones(len(before), path.dtype)
+    good = ~(unsure[:-1] | unsure[1:])
+    if schedule is not None:
+        lengths, good = schedule.pace, good & ~schedule.fresh
+    lengths = jnp.maximum(lengths, jnp.finfo(path.dtype).tiny)[:, None]
+    slopes = (after - before) / lengths
+    # At each row, the slopes on both sides, the shorter one counting more.
+    weights = jnp.where(good[:, None], 1 / lengths, 0)
+    none = jnp.zeros_like(slopes[:1])
+    left, right = jnp.concatenate([none, slopes]), jnp.concatenate([slopes, none])
+    w_left = jnp.concatenate([none[:, :1], weights])
+    w_right = jnp.concatenate([weights, none[:, :1]])
+    total = jnp.maximum(w_left + w_right, jnp.finfo(path.dtype).tiny)
+    slopes = (w_left * left + w_right * right) / total
+    drifts = slopes[:-1] * lengths, slopes[1:] * lengths
+
+    def between(moment: Schedule | None, x: Array, x_next: Array, drifts: tuple):
+        here = mean if moment is None else mean.at(moment)
+        terms = here.design_between(x, x_next, drifts)
+        return here.starting(terms, x)
+
+    terms, rest = jax.vmap(between)(schedule, before, after, drifts)
+    return terms[:, None], rest[:, None]
 
 
 def statistics(data: Completed, active: Int[Array, "Nx A"]) -> Statistics:

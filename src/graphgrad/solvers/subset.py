@@ -37,7 +37,7 @@ def best_subset(
     linear: Float[Array, "n"],
     start: Bool[Array, "n"],
     inverse: Float[Array, "n n"],
-    price: Float[Array, ""],
+    price: Float[Array, "#n"],
     max_changes: Int[Array, ""] | int = 100,
     signs: Float[Array, "n"] | None = None,
 ) -> Subset:
@@ -57,7 +57,7 @@ def best_subset(
         >>> import jax.numpy as jnp
         >>> I, start = jnp.eye(3), jnp.array([False, True, False])
         >>> found = best_subset(I, jnp.array([3.0, 0.5, -2.0]), start,
-        ...                     inverse_on(I, start), jnp.array(1.0))
+        ...                     inverse_on(I, start), jnp.ones(3))
         >>> found.support.tolist(), found.coefficients.tolist()
         ([True, False, True], [3.0, 0.0, -2.0])
     """
@@ -70,7 +70,7 @@ def best_subset(
 def price_path(
     information: Float[Array, "n n"],
     linear: Float[Array, "n"],
-    prices: Float[Array, "L"],
+    prices: Float[Array, "L #n"],
     max_changes: Int[Array, ""] | int = 100,
     signs: Float[Array, "n"] | None = None,
     most: int | None = None,
@@ -145,7 +145,7 @@ def _search(
     )
     support = table.support
     coefficients = jnp.where(support, table.side, 0)
-    cost = table.least + price * jnp.sum(support)
+    cost = table.least + jnp.sum(jnp.where(support, price, 0))
     return table, Subset(support, coefficients, cost, cheapest.cost)
 
 
@@ -165,28 +165,32 @@ def _cheapest(table: Tableau, price: Array, signs: Array) -> _Change:
     # it: below this, it is one of them again.
     least = float(100 * jnp.finfo(side.dtype).eps)
     free = table.terms == len(side)
+    price = jnp.broadcast_to(price, side.shape)
     usable = jnp.any(free) & (diagonal > least) & (signs * side >= 0) | support
     paid = jnp.where(support, -price, price)
     single = jnp.where(usable, paid - side**2 / jnp.where(usable, diagonal, 1), jnp.inf)
     j = jnp.argmin(single)
     # Exchanges, row out and column in, from the tableau as it will be without the row.
     out, gone = -1 / table.inside(diagonal, fill=-1), table.inside(side)
+    refund = table.inside(price)
 
-    def exchanges(column: Array, rest: Array, pull: Array, sign: Array) -> Array:
+    def exchanges(
+        column: Array, rest: Array, pull: Array, sign: Array, price: Array
+    ) -> Array:
         """Costs of putting one term in, for each that goes out."""
         rest, pull = rest + column**2 * out, pull + column * (gone * out)
         usable = ~free & (rest > least) & (sign * pull >= 0)
         gain = pull**2 / jnp.where(usable, rest, 1)
-        return jnp.where(usable, gone**2 * out - gain, jnp.inf)
+        return jnp.where(usable, gone**2 * out - gain + price - refund, jnp.inf)
 
     # Two rounds, as the place of the least of so many numbers takes long to find.
-    each = jax.vmap(exchanges, in_axes=(1, 0, 0, 0), out_axes=1)
-    costs = jnp.min(each(table.rows, diagonal, side, signs), axis=0)
+    each = jax.vmap(exchanges, in_axes=(1, 0, 0, 0, 0), out_axes=1)
+    costs = jnp.min(each(table.rows, diagonal, side, signs, price), axis=0)
     costs = jnp.where(support, jnp.inf, costs)
     enters = jnp.argmin(costs)
     double = costs[enters]
-    given = (table.rows[:, enters], diagonal[enters], side[enters], signs[enters])
-    leaves = table.terms[jnp.argmin(exchanges(*given))]
+    given = tuple(values[enters] for values in (diagonal, side, signs, price))
+    leaves = table.terms[jnp.argmin(exchanges(table.rows[:, enters], *given))]
     exchange = double < single[j]
     return _Change(
         first=jnp.where(exchange, leaves, j),
