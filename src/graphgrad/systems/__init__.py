@@ -21,10 +21,11 @@ from .paths import DivergenceError as DivergenceError
 from .paths import SystemSimulation as SystemSimulation
 from .rabinovich_fabrikant import rabinovich_fabrikant as rabinovich_fabrikant
 from .random_sparse import random_sparse as random_sparse
-from .rates import EulerMean as EulerMean
 from .rates import PolynomialRate as PolynomialRate
 from .rates import polynomial_rate as polynomial_rate
 from .rossler import rossler as rossler
+from .schemes import EulerMean as EulerMean
+from .schemes import RungeKuttaMean as RungeKuttaMean
 from .seir import seir as seir
 from .sir import sir as sir
 

@@ -19,6 +19,7 @@ from ..checks import (
 )
 from ..library import Polynomial
 from ..model import (
+    DYNAMICS,
     GaussianNoise,
     LinearGaussian,
     StateSpaceModel,
@@ -26,13 +27,18 @@ from ..model import (
     state_space_model,
 )
 from .paths import SystemSimulation, draw
-from .rates import EulerMean, PolynomialRate, RungeKuttaMean
+from .rates import PolynomialRate
+from .schemes import AbstractMove, EulerMean, EulerMove, FlowMove, RungeKuttaMean
+from .substeps import MOST, needed_substeps
 
-SCHEMES = {"euler": EulerMean, "rk4": RungeKuttaMean}
+SCHEMES = ("flow", "euler")
+# Error of an interval of a simulated flow, of the size of a state.
+ACCURACY = 1e-8
+MOST_OF_MODELS = 64
 
 
 class System(eqx.Module):
-    """Known equations dx/dt = rate(x), discretised and observed with noise.
+    """Known equations dx/dt = rate(x), moved by noise and observed with noise.
 
     Numbers are kept in double precision; draws and models are in the precision that
     JAX is set to.
@@ -42,14 +48,16 @@ class System(eqx.Module):
         states: Names of the states.
         rate: dx/dt, for any number of states at once.
         degree: Degree of the rate; None if it is no polynomial.
-        dt: Time step.
-        state_noise: Variances of the noise of one *step*, not of one unit of time.
-        observation_noise: Variances of the noise of one observation.
+        dt: Time between two observations.
+        state_noise: Variances of the process noise per unit of *time*; over a step of
+            the Euler map they are dt times as large.
+        observation_noise: Variances of the measurement noise.
         x0: Where simulations start.
         initial_noise: Variances of a filter's prior about its initial mean.
-        adjacency: `(Nx, Nx)` truth values; `[a, b]` where b acts on a (Sec. III-B).
+        adjacency: `(Nx, Nx)` truth values; `[a, b]` where b acts on the next a
+            (Sec. III-B), as each state does on its own.
         bound: A path is taken to diverge when a state reaches this size.
-        spin_up: Steps from `x0` before the first state that is kept.
+        spin_up: Intervals from `x0` before the first state that is kept.
 
     Examples:
         >>> import jax
@@ -58,8 +66,10 @@ class System(eqx.Module):
         >>> path = system.simulate(jax.random.key(0), steps=200)
         >>> path.states.shape, path.observations.shape, path.diverged_at
         ((201, 3), (200, 3), None)
-        >>> system.coefficients(degree=2)[0].tolist()
-        [0.0, 0.8, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        >>> system.coefficients()[0, :4].tolist()
+        [0.0, -10.0, 10.0, 0.0]
+        >>> system.coefficients(dynamics="map")[0, :4].tolist()
+        [0.0, 0.8, 0.2, 0.0]
     """
 
     name: str = eqx.field(static=True)
@@ -102,7 +112,7 @@ class System(eqx.Module):
         self.bound, self.spin_up = float(bound), spin_up
         if isinstance(rate, PolynomialRate):
             self.degree = rate.library.degree
-            coefficients = _euler_map(rate, self.dt, rate.library)
+            coefficients = _coefficients(rate, rate.library, self.dt, "map")
             adjacency = np.abs(coefficients) @ rate.library.degrees.T != 0
         else:
             self.degree = None
@@ -136,23 +146,37 @@ class System(eqx.Module):
         """The paper's D, of shape `(Nx, M)`."""
         return self.library(degree).degrees
 
-    def coefficients(self, degree: int | None = None) -> np.ndarray:
-        """The true C of the Euler map x + dt rate(x) = C phi(x), Eq. (7)."""
-        library = self.library(degree)
-        assert isinstance(self.rate, PolynomialRate)
-        return _euler_map(self.rate, self.dt, library)
-
-    def model(
-        self, degree: int | None = None, *, initial: Any = None
-    ) -> StateSpaceModel:
-        """The state-space model that makes the data of the Euler scheme.
+    def coefficients(
+        self, degree: int | None = None, *, dynamics: str = "flow"
+    ) -> np.ndarray:
+        """The true coefficients, of shape `(Nx, M)`.
 
         Args:
-            degree: Degree of the library in which C is written; not for systems that
-                are no polynomials, whose model keeps their own mean map.
+            degree: Degree of the library in which they are written.
+            dynamics: `"flow"` for R of dx/dt = R phi(x); `"map"` for C of the Euler map
+                x + dt rate(x) = C phi(x), Eq. (7); `"difference"` for dt R, by which
+                that map moves a state.
+        """
+        check_choice("dynamics", dynamics, DYNAMICS)
+        library = self.library(degree)
+        assert isinstance(self.rate, PolynomialRate)
+        return _coefficients(self.rate, library, self.dt, dynamics)
+
+    def model(
+        self, degree: int | None = None, *, dynamics: str = "flow", initial: Any = None
+    ) -> StateSpaceModel:
+        """The state-space model that makes the data.
+
+        Args:
+            degree: Degree of the library in which the coefficients are written; not for
+                systems that are no polynomials, whose model has a mean of their own.
+            dynamics: `"flow"` for data of `simulate`, with as many substeps as keep its
+                error below a hundredth of the noise; `"map"` or `"difference"` for
+                those of the scheme `"euler"`.
             initial: Mean of x_0. It is `x0` if not given; a system with a spin-up
                 needs it, usually `simulation.states[0]`.
         """
+        check_choice("dynamics", dynamics, DYNAMICS)
         if initial is None:
             if self.spin_up:
                 raise ValueError(
@@ -163,15 +187,16 @@ class System(eqx.Module):
             initial = self.x0
         initial = check_finite("initial", initial, "Give one number a state.")
         check_shape("initial", initial.shape, self.x0.shape, "One number a state.")
+        flow = dynamics == "flow"
         if self.degree is None and degree is None:
-            for name in ("state_noise", "observation_noise", "initial_noise"):
-                check_covariance(name, getattr(self, name), self.n_states)
-            rate = jax.tree.map(jnp.asarray, self.rate)
-            return self._with_mean(EulerMean(rate, self.dt), initial)
+            return self._model_of_rate(self._model_substeps() if flow else 0, initial)
         return state_space_model(
             self.library(degree),
-            self.coefficients(degree),
-            state_noise=self.state_noise,
+            self.coefficients(degree, dynamics=dynamics),
+            dynamics=dynamics,
+            dt=self.dt if flow else None,
+            substeps=self._model_substeps() if flow else 1,
+            state_noise=self.state_noise if flow else self.dt * self.state_noise,
             observation_noise=self.observation_noise,
             initial_mean=initial,
             initial_noise=self.initial_noise,
@@ -182,23 +207,27 @@ class System(eqx.Module):
         key: PRNGKeyArray,
         steps: int,
         *,
-        scheme: str = "euler",
+        scheme: str = "flow",
         bounded: bool = False,
         bound: float | None = None,
         max_redraws: int = 1000,
     ) -> SystemSimulation:
         """Draw a path from `x0` and what is seen of it.
 
-        Euler maps of chaotic systems can leave the attractor for good. Such a path
-        comes back as it is, with the step in `diverged_at` and advice in `message`,
-        unless `bounded` asks for another. Draw number n uses the key folded with n,
-        so a path that stays within the bound is the same with and without `bounded`.
+        Euler maps of chaotic systems can leave the attractor for good, and so can
+        flows that noise drives off it. Such a path comes back as it is, with the step
+        in `diverged_at` and advice in `message`, unless `bounded` asks for another.
+        Draw number n uses the key folded with n, so a path that stays within the bound
+        is the same with and without `bounded`.
 
         Args:
             key: Random key.
             steps: Number of observations, T.
-            scheme: `"euler"`, the paper's, whose map is exactly `coefficients()`, or
-                `"rk4"`, closer to the flow; the same noise is added after each step.
+            scheme: `"flow"` follows dx/dt by Runge-Kutta substeps, each with its share
+                of the process noise; their number is chosen by step doubling, for an
+                error of 1e-8 of a state's size an interval. `"euler"` is the paper's
+                step, exactly `coefficients(dynamics="map")`, with noise of variance
+                `dt * state_noise` after it.
             bounded: Redraw until a path stays within the bound.
             bound: Replaces the system's own `bound`.
             max_redraws: How many paths may be thrown away.
@@ -215,7 +244,9 @@ class System(eqx.Module):
             bound = check_positive("bound", bound, f"It is {self.bound:g} by default.")
         return draw(
             key,
-            self._with_mean(SCHEMES[scheme](self.rate, self.dt), self.x0),
+            self._move(scheme),
+            jnp.asarray(self.x0),
+            jnp.sqrt(jnp.asarray(self.observation_noise)),
             steps,
             spin_up=self.spin_up,
             bound=bound,
@@ -223,25 +254,81 @@ class System(eqx.Module):
             label=f"{self.name} (dt = {self.dt:g}, {scheme})",
         )
 
-    def _with_mean(self, mean: Any, initial: Any) -> StateSpaceModel:
-        # Not by `state_space_model`: noise-free systems may be simulated.
-        def gaussian(variances: np.ndarray) -> GaussianNoise:
-            return GaussianNoise.of(jnp.asarray(variances))
+    def _move(self, scheme: str) -> AbstractMove:
+        if scheme == "euler":
+            scale = jnp.sqrt(jnp.asarray(self.dt * self.state_noise))
+            return EulerMove(EulerMean(self.rate, self.dt), scale)
+        count, excess = self._substeps(lambda sizes: ACCURACY * sizes)
+        if excess > 1:
+            fault = f"err by {excess * ACCURACY:.1g} of a state's size"
+            raise ValueError(
+                f"`dt` must be shorter for the flow of {self.name}, got {self.dt:g}: "
+                f"{count} Runge-Kutta steps an interval "
+                f"{fault if np.isfinite(excess) else 'lose the path'}. Use a smaller "
+                "`dt`, or parameters that are less stiff."
+            )
+        return FlowMove(
+            self.rate,
+            jnp.sqrt(jnp.asarray(self.state_noise)),
+            jnp.asarray(self.dt),
+            jnp.asarray(count),
+        )
 
+    def _model_substeps(self) -> int:
+        """Substeps whose error does not show beside the noise of an interval."""
+        noise = np.stack([self.dt * self.state_noise, self.observation_noise])
+        least = np.sqrt(np.min(np.where(noise > 0, noise, np.inf), axis=0))
+        return self._substeps(
+            lambda sizes: np.where(np.isinf(least), ACCURACY * sizes, 0.01 * least),
+            most=MOST_OF_MODELS,
+        )[0]
+
+    def _substeps(
+        self, tolerance: Callable[[np.ndarray], np.ndarray], most: int = MOST
+    ) -> tuple[int, float]:
+        return needed_substeps(
+            self.rate,
+            self.x0,
+            dt=self.dt,
+            bound=self.bound,
+            tolerance=tolerance,
+            most=most,
+        )
+
+    def _model_of_rate(self, substeps: int, initial: Any) -> StateSpaceModel:
+        """A model whose mean holds the rate itself; the Euler map for 0 substeps."""
+
+        def gaussian(name: str, variances: np.ndarray) -> GaussianNoise:
+            return GaussianNoise.of(
+                jnp.asarray(check_covariance(name, variances, self.n_states))
+            )
+
+        rate = jax.tree.map(jnp.asarray, self.rate)
+        mean = (
+            RungeKuttaMean(rate, self.dt, substeps)
+            if substeps
+            else EulerMean(rate, self.dt)
+        )
+        noise = gaussian("state_noise", self.dt * self.state_noise)
+        seen = gaussian("observation_noise", self.observation_noise)
         return StateSpaceModel(
             initial_mean=jnp.asarray(initial),
-            initial_noise=gaussian(self.initial_noise),
-            transition=Transition(mean, gaussian(self.state_noise)),
-            observation=LinearGaussian(gaussian(self.observation_noise)),
+            initial_noise=gaussian("initial_noise", self.initial_noise),
+            transition=Transition(mean, noise),
+            observation=LinearGaussian(seen),
         )
 
 
-def _euler_map(rate: PolynomialRate, dt: float, library: Polynomial) -> np.ndarray:
+def _coefficients(
+    rate: PolynomialRate, library: Polynomial, dt: float, dynamics: str
+) -> np.ndarray:
     # In the order of Alg. 3 the terms of a lower degree come first.
     n_states, n_terms = rate.coefficients.shape
     coefficients = np.zeros((n_states, library.n_terms))
-    coefficients[:, :n_terms] = dt * rate.coefficients
-    coefficients[:, 1 : n_states + 1] += np.eye(n_states)
+    scale = 1 if dynamics == "flow" else dt
+    coefficients[:, :n_terms] = scale * rate.coefficients
+    if dynamics == "map":
+        coefficients[:, 1 : n_states + 1] += np.eye(n_states)
     return coefficients
 
 

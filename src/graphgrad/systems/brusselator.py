@@ -19,11 +19,11 @@ def brusselator(
     """An autocatalytic reaction: a limit cycle in two states, of degree 3.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         a: Supply of x1.
         b: Rate at which x1 turns into x2.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> brusselator().states
@@ -39,7 +39,7 @@ def brusselator(
         polynomial_rate(equations),
         dt=dt,
         x0=[1.0, 1.0],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=observation_std**2,
         bound=100.0,

@@ -15,14 +15,16 @@ def damped_oscillator(
     """A spiral into the origin: two states, of degree 1.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         damping: Share of the distance that is lost in a unit of time.
         frequency: Turn in a unit of time, in radians.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> damped_oscillator().coefficients().tolist()
+        [[0.0, -0.1, 0.3], [0.0, -0.3, -0.1]]
+        >>> damped_oscillator().coefficients(dynamics="map").tolist()
         [[0.0, 0.9, 0.3], [0.0, -0.3, 0.9]]
     """
     equations = {
@@ -35,7 +37,7 @@ def damped_oscillator(
         polynomial_rate(equations),
         dt=dt,
         x0=[3.0, 0.0],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=1.0,
         bound=100.0,

@@ -21,13 +21,13 @@ def fitzhugh_nagumo(
     """A spiking neuron: a relaxation cycle in two states, of degree 3.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         a: Threshold of the recovery.
         b: Decay of the recovery.
         epsilon: Slowness of the recovery.
         current: Current injected.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> fitzhugh_nagumo().states
@@ -43,7 +43,7 @@ def fitzhugh_nagumo(
         polynomial_rate(equations),
         dt=dt,
         x0=[-1.0, 1.0],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=observation_std**2,
         bound=100.0,

@@ -57,10 +57,11 @@ def kuramoto(
 
     Args:
         key: Random key, for the frequencies N(0.5, 0.5^2) and the start U(-pi, pi).
-        dt: Time step.
+        dt: Time between two observations.
         n_states: Number of oscillators.
         coupling: K.
-        noise: State and observation noise have standard deviation sqrt(dt) * noise.
+        noise: The process noise has standard deviation `noise` over a unit of time,
+            the measurement noise sqrt(dt) * noise.
 
     Examples:
         >>> import jax
@@ -80,7 +81,7 @@ def kuramoto(
         KuramotoRate(np.asarray(eta, float), np.asarray(coupling, float)),
         dt=dt,
         x0=start,
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=dt * noise**2,
         initial_noise=0.2,
         bound=math.inf,

@@ -1,7 +1,8 @@
 """Lorenz 96: E. N. Lorenz, Predictability, ECMWF Seminar on Predictability (1996).
 
 With the settings of Sec. V-C. The Euler map leaves the attractor for good in 98 % of
-draws of 200 steps at the paper's dt = 0.025, in 47 % at 0.02, and in none at 0.01.
+draws of 200 steps at the paper's dt = 0.025, in 47 % at 0.02, and in none at 0.01; the
+flow never does.
 """
 
 import numpy as np
@@ -22,10 +23,11 @@ def lorenz96(
     """A ring of weather stations: chaos in any number of states, of degree 2.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         n_states: Number of stations, at least 4.
         forcing: F; 8 is chaotic.
-        noise: State *and* observation noise have standard deviation sqrt(dt) * noise.
+        noise: The process noise has standard deviation `noise` over a unit of time,
+            the measurement noise sqrt(dt) * noise.
 
     Examples:
         >>> lorenz96().adjacency.sum()
@@ -48,7 +50,7 @@ def lorenz96(
         polynomial_rate(equations),
         dt=dt,
         x0=np.eye(n)[0],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=dt * noise**2,
         initial_noise=1.0,
         bound=100.0,

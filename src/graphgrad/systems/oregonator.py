@@ -2,7 +2,8 @@
 
 In the dimensionless form of J. J. Tyson (1982), divided by epsilon and delta, so that
 the rate is a polynomial. The values for the Belousov-Zhabotinsky reaction (epsilon
-0.04, delta 4e-4, q 8e-4) are far too stiff for Euler. These milder ones keep the
+0.04, delta 4e-4, q 8e-4) are far too stiff for Euler; the flow takes 64 substeps for
+them at dt = 0.03, where 4 do for the defaults. These milder ones keep the
 relaxation cycle, with x1 between 0.03 and 0.65, x2 up to 3.2 and a period near 5; the
 fastest rate is x2 / epsilon, about 30, so the Euler map is stable below dt = 0.06.
 """
@@ -24,13 +25,13 @@ def oregonator(
     """An oscillating reaction: a relaxation cycle in three states, of degree 2.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         epsilon: Time scale of x1.
         delta: Time scale of x2.
         q: Rate constant that keeps x1 above zero.
         f: Stoichiometric factor.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> oregonator().states
@@ -52,7 +53,7 @@ def oregonator(
         polynomial_rate(equations),
         dt=dt,
         x0=[0.3, 0.5, 0.2],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=observation_std**2,
         bound=100.0,

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..model import StateSpaceModel, simulate
+from .schemes import AbstractMove
 
 
 class DivergenceError(ValueError):
@@ -36,7 +36,9 @@ class SystemSimulation(NamedTuple):
 
 def draw(
     key: PRNGKeyArray,
-    model: StateSpaceModel,
+    move: AbstractMove,
+    start: Float[Array, "Nx"],
+    spread: Float[Array, "Nx"],
     steps: int,
     *,
     spin_up: int,
@@ -48,9 +50,11 @@ def draw(
 
     Args:
         key: Random key; draw number n uses it folded with n.
-        model: What to draw from, starting at its initial mean.
+        move: How a state moves over an interval.
+        start: Where the path begins.
+        spread: Standard deviations of the measurement noise.
         steps: Number of observations.
-        spin_up: Steps before the first state that is kept.
+        spin_up: Intervals before the first state that is kept.
         bound: Size at which a state counts as lost.
         max_redraws: How many draws may be thrown away; None takes the first as it is.
         label: What to call the system in messages.
@@ -58,13 +62,15 @@ def draw(
     rule, last = f"|x| < {bound:g}", max_redraws or 0
     # One draw first, since most systems need no more; then many side by side, as many
     # as fit easily into memory.
-    many = int(np.clip(10_000_000 // (steps * model.n_states), 1, 64))
+    many = int(np.clip(10_000_000 // (steps * len(start)), 1, 64))
     first, size = 0, 1
     while first <= last:
         states, observations, left = _draws(
             key,
             jnp.arange(first, first + size),
-            model,
+            move,
+            start,
+            spread,
             jnp.asarray(bound),
             steps,
             spin_up,
@@ -100,24 +106,30 @@ def draw(
 def _draws(
     key: PRNGKeyArray,
     numbers: Int[Array, "N"],
-    model: StateSpaceModel,
+    move: AbstractMove,
+    start: Float[Array, "Nx"],
+    spread: Float[Array, "Nx"],
     bound: Float[Array, ""],
     steps: int,
     spin_up: int,
 ) -> tuple[Array, Array, Int[Array, "N"]]:
     """Paths of several draws, and the step at which each left the bound, or -1."""
 
+    def interval(x: Array, key: PRNGKeyArray) -> tuple[Array, Array]:
+        x = move(key, x)
+        return x, x
+
     def one(number: Array) -> tuple[Array, Array, Array]:
-        path = simulate(
-            jax.random.fold_in(key, number),
-            model,
-            steps=spin_up + steps,
-            initial=model.initial_mean,
-        )
-        states = path.states[spin_up:]
+        # As `simulate` uses its key, so that both draw the same path of a map.
+        _, move_key, see_key = jax.random.split(jax.random.fold_in(key, number), 3)
+        keys = jax.random.split(move_key, spin_up + steps)
+        _, path = jax.lax.scan(interval, start, keys)
+        noise = jax.random.normal(see_key, path.shape, path.dtype)
+        observations = path + noise * spread
+        states = jnp.concatenate([start[None], path])[spin_up:]
         # NaN compares as false, so it counts as out of bounds.
         within = jnp.all(jnp.abs(states) < bound, axis=-1)
         left = jnp.where(jnp.all(within), -1, jnp.argmin(within))
-        return states, path.observations[spin_up:], left
+        return states, observations[spin_up:], left
 
     return jax.vmap(one)(numbers)

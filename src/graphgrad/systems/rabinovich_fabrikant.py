@@ -20,11 +20,11 @@ def rabinovich_fabrikant(
     """Modulation of waves in a plasma: three states, of degree 3.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         alpha: Damping of x3.
         gamma: Growth of x1 and x2.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> rabinovich_fabrikant().states
@@ -41,7 +41,7 @@ def rabinovich_fabrikant(
         polynomial_rate(equations),
         dt=dt,
         x0=[-1.0, 0.0, 0.5],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=observation_std**2,
         bound=100.0,

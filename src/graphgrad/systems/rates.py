@@ -1,14 +1,13 @@
-"""Rates dx/dt and the two ways to step along them."""
+"""Rates dx/dt, written out as terms and their coefficients."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from ..library import Polynomial
-from ..model import AbstractMean
 
 
 class PolynomialRate(eqx.Module):
@@ -59,39 +58,3 @@ def _powers(term: str, states: tuple[str, ...]) -> tuple[int, ...]:
         state, _, power = factor.partition("^")
         powers[states.index(state)] += int(power or 1)
     return tuple(powers)
-
-
-class EulerMean(AbstractMean):
-    """x + dt rate(x): the discretisation of the paper (Sec. V).
-
-    Attributes:
-        rate: dx/dt; its parameters are what a maximum-likelihood fit may move.
-        dt: Time step.
-    """
-
-    rate: Callable
-    dt: float = eqx.field(static=True)
-
-    def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
-        return x + self.dt * self.rate(x)
-
-    def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
-        return jnp.ones(x.shape[:-1], dtype=bool)
-
-
-class RungeKuttaMean(AbstractMean):
-    """One step of the classical Runge-Kutta method of order four."""
-
-    rate: Callable
-    dt: float = eqx.field(static=True)
-
-    def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
-        rate, h = self.rate, self.dt
-        k1 = rate(x)
-        k2 = rate(x + h / 2 * k1)
-        k3 = rate(x + h / 2 * k2)
-        k4 = rate(x + h * k3)
-        return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
-    def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
-        return jnp.ones(x.shape[:-1], dtype=bool)

@@ -22,12 +22,12 @@ def rossler(
     """One band and one fold: chaos in three states, of degree 2.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         a: Growth of the spiral.
         b: Supply of x3.
         c: Height of the fold.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> rossler().states
@@ -44,7 +44,7 @@ def rossler(
         polynomial_rate(equations),
         dt=dt,
         x0=[-6.0, -4.0, 0.02],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=observation_std**2,
         bound=100.0,

@@ -22,12 +22,12 @@ def seir(
     """Susceptible, exposed, infected, recovered: four states, of degree 2.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         infection: Infections a day, for each susceptible and infected.
         onset: Onsets a day, for each exposed.
         recovery: Recoveries a day, for each infected.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> seir().states
@@ -45,7 +45,7 @@ def seir(
         polynomial_rate(equations),
         dt=dt,
         x0=[0.9, 0.03, 0.02, 0.05],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=observation_std**2,
         bound=10.0,

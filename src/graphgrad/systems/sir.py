@@ -21,11 +21,11 @@ def sir(
     """Susceptible, infected, recovered: one wave in three states, of degree 2.
 
     Args:
-        dt: Time step.
+        dt: Time between two observations.
         infection: Infections a day, for each susceptible and infected.
         recovery: Recoveries a day, for each infected.
-        noise: The state noise has standard deviation sqrt(dt) * noise.
-        observation_std: Standard deviation of the observation noise.
+        noise: The process noise has standard deviation `noise` over a unit of time.
+        observation_std: Standard deviation of the measurement noise.
 
     Examples:
         >>> sir().states
@@ -42,7 +42,7 @@ def sir(
         polynomial_rate(equations),
         dt=dt,
         x0=[0.93, 0.02, 0.05],
-        state_noise=dt * noise**2,
+        state_noise=noise**2,
         observation_noise=observation_std**2,
         initial_noise=observation_std**2,
         bound=10.0,
