@@ -8,11 +8,12 @@ from matplotlib.patches import Circle, FancyArrowPatch
 
 import graphgrad as gg
 from graphgrad import plots
+from graphgrad.plots.phase import vector_field
 
 mpl.use("Agg")
 
 SYSTEM = gg.systems.lorenz63(dt=0.02)
-C, LIBRARY = SYSTEM.coefficients(), SYSTEM.library()
+C, LIBRARY = SYSTEM.coefficients(dynamics="map"), SYSTEM.library()
 RNG = np.random.default_rng(0)
 PATH = np.stack([0 * C, C * (abs(C) > 0.1), C, C])
 DRAWS = RNG.normal(size=(40, 5, 3)).cumsum(axis=1)
@@ -32,6 +33,10 @@ PICTURES = {
         lambda ax: plots.plot_phase(
             DRAWS[0], data=DRAWS[1], simulated=DRAWS[2], pair=("x1", "x3"), ax=ax
         ),
+    ),
+    "vector field": (
+        1,
+        lambda ax: plots.plot_phase(DRAWS[0], rate=lambda x: x[..., ::-1], ax=ax),
     ),
     "states": (
         3,
@@ -183,6 +188,30 @@ def test_bands_and_fans_hold_what_they_should():
     outer, inner = (points(band)[:, 1] for band in panel.collections)
     assert (outer.min(), outer.max()) == (5, 95)
     assert (inner.min(), inner.max()) == (25, 75)
+
+
+def test_the_vector_field_is_that_of_the_plane():
+    """A turn about the origin, with a third state that drives and is at its mean."""
+
+    def rate(x):
+        a, b, c = np.moveaxis(x, -1, 0)
+        return np.stack([b, -a, np.sqrt(c - 1)], axis=-1)
+
+    path = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 7.0], [0.5, -0.5, np.nan]])
+    field = vector_field(rate, path, (2, 0), ((0, 4), (-1, 1)), size=(5, 3))
+    assert field.rates.shape == (3, 5, 2)
+    mean = 0.5 / 3  # of the second state
+    assert np.allclose(field.rates[:, 2, 1], mean)
+    with np.errstate(invalid="ignore"):
+        expected = np.sqrt(field.x - 1)
+    np.testing.assert_allclose(field.rates[0, :, 0], expected)  # NaN below 1
+    ax = plots.plot_phase(path, rate=rate, pair=("x1", "x3"))
+    limits = ax.get_xlim()
+    plain = plots.plot_phase(path, pair=("x1", "x3"))
+    assert limits == plain.get_xlim()
+    assert len(ax.collections) == len(plain.collections) + 1
+    with pytest.raises(ValueError, match="`rate` must have shape"):
+        plots.plot_phase(path, rate=lambda x: x[..., 0])
 
 
 def test_residuals_of_a_wrong_model_stand_out():

@@ -9,6 +9,6 @@ from .equations import plot_path as plot_path
 from .fit import plot_convergence as plot_convergence
 from .fit import plot_residuals as plot_residuals
 from .network import plot_graph as plot_graph
+from .phase import plot_phase as plot_phase
 from .series import plot_forecast as plot_forecast
-from .series import plot_phase as plot_phase
 from .series import plot_states as plot_states

@@ -1,13 +1,13 @@
-"""Pictures of series: smoothed states, forecasts, phase portraits."""
+"""Pictures of series: smoothed states, forecasts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import check_choice, check_finite, check_shape
+from ..checks import check_finite
 from ..library import variable_names
-from .style import COLOURS, GREY, clock, colour, matrix, one_axes, several_axes, tidy
+from .style import GREY, clock, colour, legend_above, matrix, several_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def plot_states(
         panel.set_ylabel(names[i])
         tidy(panel)
     axes[-1].set_xlabel("time")
-    _legend_above(axes[0])
+    legend_above(axes[0])
     return axes
 
 
@@ -137,65 +137,5 @@ def plot_forecast(
         panel.set_ylabel(names[i])
         tidy(panel)
     axes[-1].set_xlabel("time")
-    _legend_above(axes[0])
+    legend_above(axes[0])
     return axes
-
-
-def plot_phase(
-    path: Any,
-    *,
-    data: Any = None,
-    simulated: Any = None,
-    pair: tuple[str, str] | None = None,
-    states: Sequence[str] | None = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
-    """One state against another: data, the smoothed path, a simulated one.
-
-    Args:
-        path: Smoothed states, `(T, Nx)`.
-        data: Observations of the states, `(N, Nx)`; NaN is a gap.
-        simulated: States that the equations give on their own, `(S, Nx)`.
-        pair: Names of the two states; the first two if not given.
-        states: Names of the states.
-        ax: Axes to draw on.
-
-    Examples:
-        >>> ax = plot_phase([[0, 1], [1, 0]], states=["prey", "fox"])
-        >>> ax.get_xlabel(), ax.get_ylabel()
-        ('prey', 'fox')
-    """
-    smooth = matrix("path", path)
-    n_states = smooth.shape[1]
-    names = variable_names(n_states, n_states, states)
-    if pair is None:
-        check_shape("path", (min(n_states, 2),), (2,), "A portrait needs two states.")
-        pair = (names[0], names[1])
-    a, b = (names.index(check_choice("pair", name, names)) for name in pair)
-    ax = one_axes(ax, size=(5, 4.4))
-    if data is not None:
-        seen = matrix("data", data, n_states)
-        ax.plot(seen[:, a], seen[:, b], ".", color=GREY, ms=4, label="data")
-    if simulated is not None:
-        drawn = matrix("simulated", simulated, n_states)
-        ax.plot(
-            drawn[:, a],
-            drawn[:, b],
-            color=COLOURS[1],
-            lw=0.9,
-            alpha=0.8,
-            label="simulated",
-        )
-    ax.plot(smooth[:, a], smooth[:, b], color=COLOURS[0], lw=1.6, label="smoothed")
-    ax.set(xlabel=pair[0], ylabel=pair[1])
-    tidy(ax)
-    _legend_above(ax)
-    return ax
-
-
-def _legend_above(ax: "Axes") -> None:
-    """Names in one line above the axes, where no data can be."""
-    names = len(ax.get_legend_handles_labels()[1])
-    ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=names, frameon=False, fontsize=9
-    )

@@ -80,3 +80,11 @@ def tidy(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.25, lw=0.6)
     ax.set_axisbelow(True)
+
+
+def legend_above(ax: "Axes") -> None:
+    """Names in one line above the axes, where no data can be."""
+    names = len(ax.get_legend_handles_labels()[1])
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=names, frameon=False, fontsize=9
+    )
