@@ -68,8 +68,8 @@ def test_finds_the_equations_with_everything_learnt(fitted, y):
     assert isinstance(fitted.graph(), nx.DiGraph)
     assert fitted.graph().edges["predator", "prey"]["terms"] == ("prey predator",)
     assert (np.abs(np.log(fitted.observation_noise_ / 0.25)) < 0.7).all()
-    assert fitted.states_.shape == y.shape
-    assert (fitted.smooth().mean == fitted.states_).all()
+    assert fitted.state_means_.shape == y.shape
+    assert (fitted.smooth().mean == fitted.state_means_).all()
     assert fitted.n_iter_ >= 1
     assert fitted.dt_ == LOTKA.dt
     assert (np.asarray(fitted.model_.coefficients) == fitted.coef_).all()
@@ -121,7 +121,7 @@ def test_the_paper_s_solver(y):
     )
     model.fit(y[:15])
     assert model.coef_.shape == (2, 3)
-    assert model.states_.shape == (15, 2)
+    assert model.state_means_.shape == (15, 2)
     assert (model.standard_errors_[model.coef_ != 0] > 0).all()
     assert isinstance(model.solution_, gg.PaperSolution)
     assert model.n_iter_ == 1000

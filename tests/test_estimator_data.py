@@ -80,7 +80,7 @@ def test_what_is_missing_is_filled_in_the_same_kind_of_frame(kind, y):
     if kind == "pandas":
         assert (filled.index == given.index).all()
     # The fit's own data need not be given again.
-    assert model.fill()[["a"]].to_numpy()[7] == model.states_[7, 0]
+    assert model.fill()[["a"]].to_numpy()[7] == model.state_means_[7, 0]
     assert model.fill([y, y])[1].shape == y.shape
 
 
@@ -89,7 +89,7 @@ def test_times_make_steps_that_differ(y):
     model = gg.GraphGrad(degree=1).fit(y, times=clock)
     assert model.dt_ == pytest.approx(0.1)
     assert len(model._fit.data.ys) == STEPS + 1  # the long interval in two steps
-    assert model.states_.shape == y.shape
+    assert model.state_means_.shape == y.shape
     column = gg.GraphGrad(degree=1).fit(frame("pandas", y, t=clock))
     assert (column.coef_ == model.coef_).all()
     assert column.state_names_ == ["a", "b"]
@@ -111,7 +111,7 @@ def test_dates_are_seconds(y):
 def test_a_panel(y):
     parts = [y[:25], frame("pandas", y[25:]).to_numpy()]
     model = gg.GraphGrad(degree=1).fit(parts)
-    assert [s.shape for s in model.states_] == [(25, 2), (15, 2)]
+    assert [s.shape for s in model.state_means_] == [(25, 2), (15, 2)]
     assert [e.mean.shape for e in model.filter(parts)] == [(25, 2), (15, 2)]
     assert model.smooth(y).mean.shape == y.shape
     # Every series begins where it was first seen.
@@ -136,7 +136,7 @@ def test_inputs(y):
     assert model.adjacency_.shape == (2, 2)
     assert set(model.graph().nodes) == {"x1", "x2", "u1"}
     ahead = model.forecast(3, members=1, sources=(), future_inputs=u[:3])
-    C, x = model.coef_, model.states_[-1]
+    C, x = model.coef_, model.state_means_[-1]
     for t in range(3):
         x = C @ [1, *x, u[t, 0]]
         np.testing.assert_allclose(ahead.mean[t], x)
@@ -154,7 +154,7 @@ def test_hidden_states_and_what_is_seen(y):
     assert hidden.coef_.shape == (3, 4)
     assert seen(hidden) == [[1, 0, 0], [0, 1, 0]]
     assert hidden.forecast(2, members=3).observations.mean.shape == (2, 2)
-    assert hidden.states_.shape == (STEPS, 3)
+    assert hidden.state_means_.shape == (STEPS, 3)
     by_name = gg.GraphGrad(degree=1, states=["a", "h", "b"]).fit(frame("pandas", y))
     assert seen(by_name) == [[1, 0, 0], [0, 0, 1]]
     listed = gg.GraphGrad(degree=1, states=["p", "q"], observation=["q", "q"]).fit(y)

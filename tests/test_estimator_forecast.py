@@ -101,14 +101,14 @@ def test_smoothing_settles_where_the_engine_s_iterations_do(curved, x64):
 def test_without_uncertainty_a_forecast_iterates_the_map(curved):
     model, _ = curved
     ahead = model.forecast(8, members=3, sources=())
-    x = model.states_[-1]
+    x = model.state_means_[-1]
     for t in range(8):
         a, b = x
         x = model.coef_ @ [1, a, b, a * a, a * b, b * b]
         np.testing.assert_allclose(ahead.states.members[:, t], np.tile(x, (3, 1)))
     assert (ahead.observations.members == ahead.states.members).all()
     np.testing.assert_allclose(
-        model.simulate(model.states_[-1], steps=8)[1:], ahead.mean
+        model.simulate(model.state_means_[-1], steps=8)[1:], ahead.mean
     )
     assert ahead.times.tolist() == list(range(1, 9))
     assert ahead.message == ""
@@ -135,7 +135,7 @@ def test_coefficients_scatter_by_their_covariance(linear):
     ahead = model.forecast(1, members=20000, sources=("coefficients",))
     with jax.enable_x64(True):
         covariance = model._fit.covariance()
-    terms = np.array([1, *model.states_[-1]])
+    terms = np.array([1, *model.state_means_[-1]])
     used = model.coef_ != 0
     rows = np.zeros((2, used.sum()))
     where = np.argwhere(used)

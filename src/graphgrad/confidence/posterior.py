@@ -16,7 +16,13 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..checks import check_at_least, check_choice
 from ..compiling import compiled
 from ..engines import ParticleSmoother
-from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, whole_series
+from ..model import (
+    GaussianNoise,
+    LinearGaussian,
+    StateSpaceModel,
+    refuse_form,
+    whole_series,
+)
 from ..model.constraints import Constraint
 from ..model.knowledge import Knowledge, knowledge
 from ..solution import Solution
@@ -56,7 +62,7 @@ def posterior(
     draws: int = 1000,
     warm_up: int = 200,
     learn: tuple[str, ...] = (),
-    form: str = "map",
+    form: None = None,
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
     num_particles: int = 30,
@@ -76,7 +82,7 @@ def posterior(
         draws: Number of draws.
         warm_up: Number of draws before these that are not kept.
         learn: Of `"state_noise"` and `"observation_noise"`, what is learnt.
-        form: As for `adaptive`.
+        form: Refused: it was the name of `dynamics`.
         constraints: As for `adaptive`; signs, bounds and ties are not known here.
         states: Names by which the constraints call the states and then the inputs.
         num_particles: Number of particles.
@@ -90,6 +96,7 @@ def posterior(
         >>> found.terms.shape, found.edges.shape
         ((2, 6), (2, 2))
     """
+    refuse_form(form)
     for part in learn:
         check_choice("learn", part, NOISES)
     draws = check_at_least("draws", draws, 1, "1000 are good.")
@@ -109,7 +116,9 @@ def posterior(
             "linear with independent Gaussian noise. Give its parameters."
         )
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(constraints, model.library, states, n_inputs=n_inputs, form=form)
+    told = knowledge(
+        constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
+    )
     if (
         told.ties is not None
         or (told.low[told.open] > -jnp.inf).any()

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import check_choice
 from ..graph import adjacency
-from ..model import knowledge
+from ..model import knowledge, refuse_form
 from .fitted import in_double
 from .fitting import fit_solver, make_engine
 from .frames import Panel, read_panel
 from .layout import lay_out
-from .prepare import prepare
+from .prepare import choose_dynamics, prepare
 from .progress import ProgressLine, kept
 from .record import Fit, Task, input_names, read_inputs, record
 from .reporting import AbstractReported
@@ -22,22 +21,24 @@ from .saving import AbstractSaved
 class GraphGrad(AbstractReported, AbstractSaved):
     """Which quantities act on which, and by what equations, from noisy time series.
 
-    A hidden state moves by x_t = C phi(x_{t-1}) + noise and is seen through more
-    noise. `fit` finds the terms phi that matter, their coefficients C and the noises.
-    It follows the conventions of scikit-learn, and computes in double precision.
+    A hidden state moves by dx/dt = A phi(x), or from row to row by x[t+1] = C phi(x),
+    with process noise, and is seen through measurement noise. `fit` finds the terms phi
+    that matter, their coefficients and the noises. It follows the conventions of
+    scikit-learn, and computes in double precision.
 
     Args:
         degree: Highest degree of the monomials that may appear.
-        dt: Length of a step of the map. If None, the median interval between the
+        dt: Usual interval between rows. If None, the median interval between the
             times, or 1 without times.
         library: The terms that may appear, in place of monomials.
         observation: What is seen: None for all states, a list of the states that the
             columns are, a matrix, or a differentiable function of the state.
         states: Names of the states; more of them than columns are hidden states. The
             names of the columns, or x1, x2, ..., if None.
-        state_noise: Variance, variances, covariance or law of the noise of a step, or
-            `"learn"`.
-        observation_noise: The same of an observation.
+        state_noise: Variance, variances, covariance or law of the process noise, or
+            `"learn"`: of a step of a map or difference, of a unit of time for a flow,
+            which may have none, 0.
+        observation_noise: The same of the measurement noise of an observation.
         initial: Mean and covariance of the state one step before a series, or
             `"learn"`; if None, near the first observation.
         solver: `"adaptive"` or `"paper"`, which is B-GraphGrad.
@@ -47,31 +48,42 @@ class GraphGrad(AbstractReported, AbstractSaved):
         selection: `"ebic"` takes terms by the extended BIC; `"held-out"` also chooses
             how dear they are, by predictions of the end of the series.
         n_particles: Number of particles or members of an engine that has them.
-        form: `"map"` for a sparse C; `"rate"` for a sparse C - I, as people who think
-            of dx/dt do.
+        dynamics: `"flow"`: dx/dt = A phi(x), followed over each interval as it is;
+            `"map"`: x[t+1] = C phi(x), as in the paper; `"difference"`: x[t+1] - x[t] =
+            A phi(x). `"auto"`: the flow where `dt` or times are given, the map where
+            rows only say in which order, and where intervals turn out to be too long
+            for a flow and a map explains the data better.
+        inputs_between: What inputs of a flow do between two rows: `"held"`, row t acts
+            from the row before on, or `"linear"`, a straight line between rows.
         constraints: What is known, by `known`, `forbid`, `sign`, `only_edges`,
-            `bounds`, `conserve` and `equal`, which call states by their names.
+            `bounds`, `conserve`, `equal` and `velocity`, which call states by their
+            names; numbers are coefficients of the dynamics, rates for a flow.
         callback: Called with the solver's progress.
         random_state: Seed of all draws: of the fit, and of forecasts unless they are
             given their own.
 
     Attributes:
-        coef_: C, of shape `(Nx, M)`, with exact zeros.
+        coef_: Coefficients, of shape `(Nx, M)`, with exact zeros: A of a flow, in units
+            per time, or of a difference, C of a map.
+        dynamics_: Which of the three they are.
         terms_: Names of the M terms.
         degrees_: The paper's D: powers of each state in each term.
         state_names_: Names of the states.
         adjacency_: `(Nx, Nx)` truth values; `[a, b]` says that b acts on a.
         standard_errors_: Of the coefficients; zero where nothing was estimated.
-        state_noise_: Variances of the noise of a step.
+        state_noise_: Variances of the process noise of a step, or of a unit of time
+            for a flow; zeros where a flow needs none.
         observation_noise_: Variances of the noise of an observation; ones for a law
             without a scale.
         log_likelihood_: Of the data.
         outcome_: How the fit ended; look at it before you trust the rest.
         advice_: What that means and what to do about it.
-        states_: Smoothed means at the times of the rows; a list for several series.
+        state_means_: Smoothed means at the times of the rows; a list for several
+            series.
+        substeps_: Runge-Kutta steps that a flow takes in an interval.
         solution_: All that the solver found.
         model_: The state-space model with what was found, of one step.
-        dt_: Length of a step.
+        dt_: Usual interval between rows.
         term_confidence_: How sure each term is, after `stability` or `posterior`.
         edge_confidence_: How sure each edge is, likewise.
         n_iter_: Sweeps of the slowest start, or gradient steps.
@@ -107,11 +119,16 @@ class GraphGrad(AbstractReported, AbstractSaved):
         penalty: Any = None,
         selection: Any = "ebic",
         n_particles: Any = None,
-        form: Any = "map",
+        dynamics: Any = "auto",
+        inputs_between: Any = "held",
         constraints: Any = (),
         callback: Any = None,
         random_state: Any = 0,
+        **former: Any,
     ):
+        refuse_form(former.pop("form", None))
+        for name in former:
+            raise TypeError(f"GraphGrad has no parameter {name!r}.")
         self.degree = degree
         self.dt = dt
         self.library = library
@@ -125,7 +142,8 @@ class GraphGrad(AbstractReported, AbstractSaved):
         self.penalty = penalty
         self.selection = selection
         self.n_particles = n_particles
-        self.form = form
+        self.dynamics = dynamics
+        self.inputs_between = inputs_between
         self.constraints = constraints
         self.callback = callback
         self.random_state = random_state
@@ -164,7 +182,6 @@ class GraphGrad(AbstractReported, AbstractSaved):
                 penalty=self.penalty,
                 selection=self.selection,
                 n_particles=self.n_particles,
-                form=self.form,
                 constraints=self.constraints,
                 states=task.layout.variables,
                 callback=line.beside(callback),
@@ -174,7 +191,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
 
     def _task(self, panel: Panel, inputs: Panel | None) -> Task:
         """What goes into a fit to these data."""
-        check_choice("form", self.form, ("map", "rate"))
+        dynamics = choose_dynamics(self.dynamics, panel, self.dt, self.solver)
         layout = lay_out(
             columns=panel.names,
             n_columns=panel.n_columns,
@@ -189,6 +206,8 @@ class GraphGrad(AbstractReported, AbstractSaved):
             inputs,
             layout,
             dt=self.dt,
+            dynamics=dynamics,
+            inputs_between=self.inputs_between,
             state_noise=self.state_noise,
             observation_noise=self.observation_noise,
             initial=self.initial,
@@ -198,7 +217,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
             layout.library,
             layout.variables,
             n_inputs=len(layout.inputs),
-            form=self.form,
+            dynamics=dynamics,
         )
         return Task(
             settings=self.get_params(deep=False),
@@ -223,8 +242,10 @@ class GraphGrad(AbstractReported, AbstractSaved):
         self.state_noise_, self.observation_noise_ = fit.variances
         self.log_likelihood_ = float(solution.log_likelihood)
         self.outcome_, self.advice_ = solution.outcome.name, solution.advice
-        self.states_ = panel.as_given([estimate.mean for estimate in fit.smoothed])
+        means = panel.as_given([estimate.mean for estimate in fit.smoothed])
+        self.state_means_ = means
         self.dt_, self.n_iter_ = fit.dt, fit.n_sweeps
+        self.dynamics_, self.substeps_ = fit.dynamics, fit.substeps
         self.n_features_in_ = panel.n_columns
         for name in ("feature_names_in_", "term_confidence_", "edge_confidence_"):
             vars(self).pop(name, None)

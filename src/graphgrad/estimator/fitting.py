@@ -48,7 +48,6 @@ def fit_solver(
     penalty: Any,
     selection: str,
     n_particles: Any,
-    form: str,
     constraints: Sequence[Any],
     states: Sequence[str],
     callback: Callable | None,
@@ -63,7 +62,6 @@ def fit_solver(
             penalty=penalty,
             n_particles=n_particles,
             refused={
-                "form": form != "map" and form,
                 "constraints": tuple(constraints),
                 "selection": selection != "ebic" and selection,
             },
@@ -75,7 +73,6 @@ def fit_solver(
     options: dict[str, Any] = {
         "engine": engine,
         "learn": prepared.learn,
-        "form": form,
         "constraints": tuple(constraints),
         "states": tuple(states),
     }

@@ -184,7 +184,7 @@ def _roll(
         following = mean = jnp.where(alive, mean, centre)
         observed = model.observation.mean(mean)
         if noise:
-            following = _drawn(law.noise, move, mean)
+            following = _drawn(law.noise_at(x), move, mean)
             alive &= _within(following, centre, reach)
             following = jnp.where(alive, following, centre)
             observed = model.observation.mean(following)

@@ -13,6 +13,7 @@ from ..model import (
     Arranged,
     StateSpaceModel,
     arrange,
+    check_dynamics,
     state_space_model,
 )
 from ..solution import PaperSolution, Solution
@@ -44,6 +45,8 @@ def prepare(
     layout: Layout,
     *,
     dt: Any,
+    dynamics: str,
+    inputs_between: str,
     state_noise: Any,
     observation_noise: Any,
     initial: Any,
@@ -74,9 +77,13 @@ def prepare(
         if H is None:
             H = jax.jacfwd(layout.function)(jnp.asarray(means[0]))  # pyright: ignore
         motion = scales.motion / _pace(panel, dt)
+        if dynamics == "flow":
+            motion = motion / dt
         state_noise = _of_states(np.asarray(H), motion, float(np.mean(motion)))
     model = state_space_model(
         layout.library,
+        dynamics=dynamics,
+        dt=dt,
         state_noise=state_noise,
         observation_noise=observation_noise,
         initial_mean=means[0],
@@ -91,7 +98,27 @@ def prepare(
         ),
         model,
     )
-    return Prepared(lay_rows(model, panel, inputs, dt, means), learn, dt)
+    data = lay_rows(model, panel, inputs, dt, means, inputs_between)
+    return Prepared(data, learn, dt)
+
+
+def choose_dynamics(dynamics: Any, panel: Panel, dt: Any, solver: str) -> str:
+    """As asked for; else the flow where the data say when, the map where not."""
+    check_dynamics(dynamics, auto=True)
+    timed = dt is not None or all(s.times is not None for s in panel.series)
+    if dynamics == "auto":
+        return "flow" if timed and solver != "paper" else "map"
+    if dynamics == "flow" and not timed:
+        raise ValueError(
+            "`dt` or times must be given for `dynamics='flow'`, got neither. Give "
+            "`dt`, a column `t` or `time`, or `times`; `dt=1` counts time in rows."
+        )
+    if solver == "paper" and dynamics != "map":
+        raise ValueError(
+            f"`dynamics` must be 'map' for the paper's solver, got {dynamics!r}. Use "
+            "`solver='adaptive'`."
+        )
+    return dynamics
 
 
 def lay_rows(
@@ -100,6 +127,7 @@ def lay_rows(
     inputs: Panel | None,
     dt: float,
     means: Float[np.ndarray, "series Nx"],
+    inputs_between: str = "held",
 ) -> Arranged:
     """Rows that the model is to explain, with a schedule if they need one.
 
@@ -109,6 +137,7 @@ def lay_rows(
         inputs: Their inputs.
         dt: Length of a step.
         means: Mean of the state one step before each series.
+        inputs_between: As for `arrange`.
     """
     values = [series.values for series in panel.series]
     times = [series.times for series in panel.series]
@@ -128,7 +157,13 @@ def lay_rows(
     ]
     acting = None if inputs is None else [series.values for series in inputs.series]
     return arrange(
-        model, values, times=clocks, dt=dt, inputs=acting, initial_means=means
+        model,
+        values,
+        times=clocks,
+        dt=dt,
+        inputs=acting,
+        inputs_between=inputs_between,
+        initial_means=means,
     )
 
 

@@ -9,7 +9,13 @@ from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_finite, check_shape
 from ..engines import AbstractEngine
-from ..model import AbstractScaleNoise, Arranged, GaussianNoise, StateSpaceModel
+from ..model import (
+    AbstractScaleNoise,
+    Arranged,
+    FlowMean,
+    GaussianNoise,
+    StateSpaceModel,
+)
 from ..solution import PaperSolution, Solution
 from .forecast import Bounds
 from .frames import Panel, read_panel, select
@@ -99,9 +105,15 @@ class Fit(NamedTuple):
         return self.task.prepared.dt
 
     @property
-    def form(self) -> str:
-        """Whether the map or the rate is sparse."""
-        return self.task.settings["form"]
+    def dynamics(self) -> str:
+        """How the state moves: by a flow, a map or a difference."""
+        return self.model.dynamics
+
+    @property
+    def substeps(self) -> int:
+        """Runge-Kutta steps of a flow in an interval; 1 otherwise."""
+        mean = self.model.mean
+        return mean.substeps if isinstance(mean, FlowMean) else 1
 
     @property
     def initial(self) -> Any:
@@ -127,7 +139,7 @@ class Fit(NamedTuple):
 
     @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:
-        """C of the map."""
+        """Those of the dynamics."""
         return np.asarray(self.solution.coefficients)
 
     @property
@@ -203,7 +215,8 @@ class Fit(NamedTuple):
         # A law of the first state that was learnt is that of the fit's own series.
         start = self.task.prepared.data.model.initial_noise
         model = eqx.tree_at(lambda m: m.initial_noise, self.model, start)
-        return panel, lay_rows(model, panel, driving, self.dt, means)
+        between = self.task.settings.get("inputs_between", "held")
+        return panel, lay_rows(model, panel, driving, self.dt, means, between)
 
 
 def record(
