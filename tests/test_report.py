@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphgrad as gg
+from graphgrad.model.transition import DYNAMICS
 from graphgrad.report import write_report
 from graphgrad.report.mathml import equation, plain_equation
 from graphgrad.report.page import page
@@ -64,6 +65,7 @@ def test_all_parts_are_there():
         "equations",
         "graph",
         "states",
+        "portrait",
         "coefficients",
         "path",
         "residuals",
@@ -100,15 +102,55 @@ def test_an_edge_is_as_sure_as_the_surest_of_its_terms():
 
 def test_equations_are_those_of_the_library_of_equations():
     system = gg.systems.lorenz63(dt=0.02)
-    lines = gg.equations(
-        LORENZ.coefficients, system.library(), standard_errors=LORENZ.standard_errors
+    for kind in DYNAMICS:
+        findings = sample(system, dynamics=kind)
+        lines = gg.equations(
+            findings.coefficients,
+            system.library(),
+            standard_errors=findings.standard_errors,
+            dynamics=kind,
+        )
+        assert [plain_equation(findings, a) for a in range(3)] == lines
+
+
+@pytest.mark.parametrize(
+    ("dynamics", "words", "left"),
+    [
+        ("flow", "add up to dx/dt", "<mfrac><mrow><mi>d</mi><mtext>hare</mtext>"),
+        ("map", "add up to the next value", "<msub><mtext>hare</mtext><mrow><mi>t"),
+        ("difference", "to the change in a step", "<mo>\N{MINUS SIGN}</mo><msub>"),
+    ],
+)
+def test_the_page_says_which_dynamics(dynamics, words, left):
+    findings = replace(SMALL, dynamics=dynamics)
+    assert words in Elements(page(findings)).text
+    formula = equation(findings, 0).split("<mo>=</mo>")[0]
+    assert left in formula
+    assert json.loads(Elements(page(findings)).content)["dynamics"] == dynamics
+
+
+def test_the_portrait_has_the_field_the_states_and_the_data():
+    drawn = json.loads(Elements(page(replace(LORENZ, breaks=(80,)))).content)
+    portrait = drawn["portrait"]
+    assert portrait["names"] == ["x1", "x2"]
+    assert np.shape(portrait["u"]) == np.shape(portrait["v"]) == (9, 12)
+    np.testing.assert_allclose(portrait["u"], LORENZ.field[..., 0], rtol=1e-4)
+    assert portrait["path"][0][80] is None
+    assert len(portrait["path"][0]) == 201
+    assert "smoothed states of 200 rows" in portrait["alt"]
+    assert "the others are at their means" in Elements(page(LORENZ)).text
+    seen = ~np.isnan(LORENZ.data[:, :2]).any(axis=1)
+    assert len(portrait["data"][0]) == seen.sum()
+    assert "portrait" not in Elements(page(SMALL)).sections
+    unseen = json.loads(
+        Elements(page(replace(LORENZ, columns=("a", "b", "c")))).content
     )
-    assert [plain_equation(LORENZ, a) for a in range(3)] == lines
+    assert "data" not in unseen["portrait"]
 
 
-@pytest.mark.parametrize("form", ["map", "rate"])
-def test_mathml_is_well_formed(form):
-    names = replace(LORENZ, states=HOSTILE, columns=HOSTILE, form=form)
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_mathml_is_well_formed(dynamics):
+    names = replace(LORENZ, states=HOSTILE, columns=HOSTILE, dynamics=dynamics)
     for a in range(3):
         root = ElementTree.fromstring(equation(names, a))
         assert len(root.findall("math")) == 1 + np.sum(LORENZ.coefficients[a] != 0)
@@ -116,7 +158,7 @@ def test_mathml_is_well_formed(form):
 
 
 def test_powers_inputs_and_other_terms():
-    findings = replace(DRIVEN, form="map")
+    findings = replace(DRIVEN, dynamics="map")
     text = equation(findings, 0)
     assert "<msubsup><mi>x</mi><mrow><mn>1</mn>" in text
     assert "<mn>1/2</mn>" in text
@@ -207,6 +249,7 @@ def test_large_reports_stay_small_and_say_so(tmp_path):
         term_confidence=None,
         edge_confidence=None,
         edge_strength=None,
+        field=None,
         times=1.7e9 + np.arange(rows),
         columns=names,
         data=data,
@@ -302,7 +345,9 @@ def test_paths_that_cannot_be(tmp_path):
             {"coefficients": np.zeros((3, 9))},
             r"`coefficients` must have shape \(3, 10\)",
         ),
-        ({"form": "rates"}, "`form` must be one of 'map', 'rate'"),
+        ({"dynamics": "rate"}, "`dynamics` must be one of 'flow', 'map'"),
+        ({"field": np.zeros((9, 9, 2))}, r"`field` must have shape \(9, 12, 2\)"),
+        ({"field_x": None}, r"`field` must have shape \(9, 0, 2\)"),
         ({"means": np.zeros((7, 3))}, r"`means` must have shape \(200, 3\).*times"),
         ({"chosen": 21}, "`chosen` must be the number of one of 21 prices"),
         ({"prices": np.zeros(21)}, "`prices` must be positive"),

@@ -117,6 +117,8 @@ def test_everything_is_drawn_and_described(visit):
     assert page.locator("#state-panels svg").count() == 3
     assert page.locator("#forecast-panels svg").count() == 3
     assert page.locator("#residual-panels svg").count() == 3
+    assert page.locator("#portrait-panel svg .field").count() == 1
+    assert page.locator("#portrait-panel svg .curve").count() == 1
     assert page.locator("#graph-picture .edge").count() == 8
     assert page.locator("#graph-picture .node").count() == 3
     # Mathematics takes room as a formula does, higher than its letters.

@@ -1,7 +1,8 @@
 """What a report is made from: names, arrays and words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
+from dataclasses import field as made
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from jaxtyping import Bool, Float
 
 from ..checks import check_choice, check_numbers, check_shape
 from ..library import variable_names
+from ..model.transition import DYNAMICS
 
-FORMS = ("map", "rate")
 # Shapes are checked at the door, with words: see `_SHAPES`.
 Numbers = Float[np.ndarray, "..."]
 
@@ -28,9 +29,10 @@ class Findings:
             enters a term; the power, if the term is a monomial.
         monomials: `(M,)`. Which terms are monomials, and written as products of powers.
             All are, if not given.
-        coefficients: `(Nx, M)`. Of the equations as they are to be shown: C in the map
-            form, (C - I) / dt in the rate form. Zero where a term does not enter.
-        form: `"map"` for the next value, `"rate"` for dx/dt.
+        coefficients: `(Nx, M)`. Those of the dynamics; zero where a term does not
+            enter.
+        dynamics: What they give: `"flow"` for dx/dt, `"map"` for the next value,
+            `"difference"` for the change in a step.
         standard_errors: `(Nx, M)`. Of these coefficients; zero or NaN where there is
             none.
         term_confidence: `(Nx, M)`. How sure each term is to be there, from 0 to 1.
@@ -49,8 +51,12 @@ class Findings:
         means: `(T, Nx)`. Smoothed states at the rows.
         bands: `(T, Nx, 2)`. Lower and upper ends of their 90 % bands.
         prices: `(L,)`. Prices of a term along the path, from high to low.
-        path: `(L, Nx, M)`. Coefficients at each price, in the form that is shown.
+        path: `(L, Nx, M)`. Coefficients at each price.
         chosen: Number of the price that was chosen.
+        field_x: `(W,)`. For a flow of two or more states: values of the first one.
+        field_y: `(V,)`. Values of the second one.
+        field: `(V, W, 2)`. dx/dt of both there; NaN where there is none. It is the
+            vector field of the portrait.
         residuals: `(T, Ny)`. One-step residuals over their standard deviations, at the
             rows; NaN is a gap.
         verdicts: What the residuals say, in sentences.
@@ -72,7 +78,7 @@ class Findings:
     coefficients: Numbers
     inputs: tuple[str, ...] = ()
     monomials: Bool[np.ndarray, "..."] | None = None
-    form: str = "map"
+    dynamics: str = "map"
     standard_errors: Numbers | None = None
     term_confidence: Numbers | None = None
     edge_confidence: Numbers | None = None
@@ -88,6 +94,9 @@ class Findings:
     prices: Numbers | None = None
     path: Numbers | None = None
     chosen: int | None = None
+    field_x: Numbers | None = None
+    field_y: Numbers | None = None
+    field: Numbers | None = None
     residuals: Numbers | None = None
     verdicts: tuple[str, ...] = ()
     forecast_times: Numbers | None = None
@@ -96,12 +105,12 @@ class Findings:
     outcome: str = ""
     advice: str = ""
     summary: tuple[str, ...] = ()
-    scores: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, Any] = field(default_factory=dict)
+    scores: Mapping[str, Any] = made(default_factory=dict)
+    settings: Mapping[str, Any] = made(default_factory=dict)
+    versions: Mapping[str, Any] = made(default_factory=dict)
 
     def __post_init__(self):
-        check_choice("form", self.form, FORMS)
+        check_choice("dynamics", self.dynamics, DYNAMICS)
         n_variables = len(self.states) + len(self.inputs)
         variable_names(n_variables, len(self.states), self.variables)
         for part in fields(self):
@@ -110,6 +119,11 @@ class Findings:
                 self._check(part.name, value)
         self._check_path()
         self._check_breaks()
+        if self.field is not None and min(len(self.states), *self.field.shape[:2]) < 2:
+            raise ValueError(
+                "`field` must be over two values or more of two states, got shape "
+                f"{self.field.shape} for {len(self.states)} states. Leave it out."
+            )
         for name, needed in _NEEDS.items():
             missing = [n for n in needed if getattr(self, n) is None]
             if getattr(self, name) is not None and missing:
@@ -135,6 +149,8 @@ class Findings:
             "L": _rows(self.prices),
             "H": _rows(self.forecast_times),
             "Q": len(self.forecast_levels),
+            "W": _rows(self.field_x),
+            "V": _rows(self.field_y),
             "2": 2,
         }
         axes = _SHAPES[name].split()
@@ -182,6 +198,9 @@ _SHAPES = {
     "bands": "T Nx 2",
     "prices": "L",
     "path": "L Nx M",
+    "field_x": "W",
+    "field_y": "V",
+    "field": "V W 2",
     "residuals": "T Ny",
     "forecast_times": "H",
     "forecast": "Q H Nx",
@@ -195,13 +214,16 @@ _COUNTED = {
     "L": "prices",
     "H": "forecast times",
     "Q": "forecast levels",
-    "2": "lower and upper end",
+    "W": "values of the first state",
+    "V": "values of the second state",
+    "2": "a pair",
 }
 _NEEDS = {
     "data": ("times",),
     "means": ("times",),
     "bands": ("means",),
     "path": ("prices",),
+    "field": ("field_x", "field_y"),
     "residuals": ("times",),
     "forecast": ("forecast_times",),
 }

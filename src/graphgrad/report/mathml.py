@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..equations.prepare import left_side as plain_left_side
 from .findings import Findings
 from .text import number, safe
 
@@ -48,7 +49,7 @@ def term(findings: Findings, j: int, *, timed: bool = True) -> str:
     """What stands behind the coefficient of a term; nothing for the constant."""
     if findings.monomials is not None and not findings.monomials[j]:
         return _text(findings.terms[j])
-    moving = timed and findings.form == "map"
+    moving = timed and findings.dynamics != "flow"
     # The inputs of a step act while it is made.
     times = ["t"] * len(findings.states) + ["t+1"] * len(findings.inputs)
     return THIN.join(
@@ -61,12 +62,16 @@ def term(findings: Findings, j: int, *, timed: bool = True) -> str:
 
 
 def left_side(findings: Findings, a: int) -> str:
-    """What an equation is about: the next value of a state, or its rate."""
-    if findings.form == "map":
-        return symbol(findings.states[a], "t+1")
-    state = symbol(findings.states[a])
-    time = "<mi>d</mi><mi>t</mi>"
-    return f"<mfrac><mrow><mi>d</mi>{state}</mrow><mrow>{time}</mrow></mfrac>"
+    """What an equation is about: a state's rate, its next value, its change."""
+    name = findings.states[a]
+    if findings.dynamics == "flow":
+        time = "<mi>d</mi><mi>t</mi>"
+        above = f"<mrow><mi>d</mi>{symbol(name)}</mrow>"
+        return f"<mfrac>{above}<mrow>{time}</mrow></mfrac>"
+    following = symbol(name, "t+1")
+    if findings.dynamics == "map":
+        return following
+    return f"{following}<mo>{MINUS}</mo>{symbol(name, 't')}"
 
 
 def equation(findings: Findings, a: int) -> str:
@@ -130,7 +135,7 @@ def plain_equation(findings: Findings, a: int) -> str:
         sign = " - " if row[j] < 0 else " + "
         line += f"{sign}{number(abs(row[j]), error)}{name}"
     first = "-" if line.startswith(" - ") else ""
-    left = f"{state}[t+1]" if findings.form == "map" else f"d{state}/dt"
+    left = plain_left_side(state, findings.dynamics)
     return f"{left} = {first}{line[3:] or '0'}"
 
 

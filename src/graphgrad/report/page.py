@@ -36,6 +36,7 @@ def write_report(path: str | Path, findings: Findings) -> None:
         ...     terms=library.names(("hare", "lynx")),
         ...     incidence=library.incidence.astype(float),
         ...     coefficients=np.asarray(system.coefficients(), dtype=float),
+        ...     dynamics="flow",
         ... )
         >>> path = Path(tempfile.mkdtemp()) / "report.html"
         >>> write_report(path, findings)

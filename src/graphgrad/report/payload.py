@@ -9,6 +9,7 @@ import numpy as np
 from .edges import Edge, edge_words
 from .findings import Findings
 from .pictures import checks, fans, panels
+from .portrait import portrait
 from .text import printable
 
 MOST_PATH = 40_000
@@ -30,7 +31,7 @@ def payload(findings: Findings, found: list[Edge]) -> dict[str, Any]:
     return {
         "variables": list(findings.variables),
         "nStates": len(findings.states),
-        "form": findings.form,
+        "dynamics": findings.dynamics,
         "timeName": "row" if findings.breaks else findings.time_name,
         "breaks": list(findings.breaks),
         "terms": {
@@ -39,6 +40,7 @@ def payload(findings: Findings, found: list[Edge]) -> dict[str, Any]:
         },
         "edges": [_edge(findings, edge) for edge in found],
         "panels": panels(findings),
+        "portrait": portrait(findings),
         "path": path,
         "residuals": checks(findings),
         "levels": list(findings.forecast_levels),

@@ -10,7 +10,7 @@ from .findings import Findings
 from .mathml import equation, formula, plain_equation, term
 from .tables import coefficient_table, edge_table, pairs_table
 from .text import number, safe
-from .words import drivers, summary
+from .words import DYNAMICS_WORDS, drivers, summary
 
 # Longer lists begin folded.
 MOST_OPEN = 8
@@ -41,6 +41,8 @@ def sections(
     ]
     if content["panels"]:
         kept.append(Section("States", _states(findings, content["panels"])))
+    if content["portrait"]:
+        kept.append(Section("Portrait", _portrait(findings)))
     kept.append(Section("Coefficients", _coefficients(findings)))
     if content["path"]:
         kept.append(Section("Path", _path(content["path"])))
@@ -102,7 +104,8 @@ def _equations(findings: Findings) -> str:
     if findings.latex:
         lines = "\n".join(map(safe, findings.latex))
         more += _folded("As LaTeX", f'<pre tabindex="0">{lines}</pre>')
-    return f'<div class="equations" {_REGION}>{shown}</div>{rounding}{more}'
+    kind = f'<p class="note">{safe(DYNAMICS_WORDS[findings.dynamics])}</p>'
+    return f'{kind}<div class="equations" {_REGION}>{shown}</div>{rounding}{more}'
 
 
 def _graph(findings: Findings, found: list[Edge]) -> str:
@@ -156,6 +159,22 @@ def _states(findings: Findings, made: list[dict[str, Any]]) -> str:
         notes.append(f"Up to {left} of the shortest gaps of a panel are not marked")
     note = "".join(f"{line}. " for line in notes)
     return f'<p class="note">{note}</p><div class="panels" id="state-panels"></div>'
+
+
+def _portrait(findings: Findings) -> str:
+    first, second = findings.states[:2]
+    note = "Arrows go where dx/dt leads, longer where that is faster. "
+    if findings.means is not None:
+        note += "The line is smoothed states. "
+    if findings.data is not None:
+        note += "Dots are data. "
+    if len(findings.states) > 2:
+        note += (
+            f"{safe(first)} and {safe(second)} are the first two of "
+            f"{len(findings.states)} states; for the arrows the others are at their "
+            "means, so that the line need not follow them. "
+        )
+    return f'<p class="note">{note}</p><div class="panels" id="portrait-panel"></div>'
 
 
 def _coefficients(findings: Findings) -> str:

@@ -8,6 +8,15 @@ from .text import listed, number, percent
 
 SURE, NEARLY = 0.9, 0.995
 
+DYNAMICS_WORDS = {
+    "flow": "A flow: the terms of an equation add up to dx/dt, the change in a unit of "
+    "time.",
+    "map": "A map: the terms of an equation add up to the next value.",
+    "difference": "A difference: the terms of an equation add up to the change in a "
+    "step.",
+}
+"""What the equations of each dynamics say."""
+
 
 def summary(findings: Findings, found: list[Edge]) -> list[str]:
     """Sentences for the top of the page, those of the findings last."""

@@ -116,6 +116,59 @@ function statePanels() {
   }
 }
 
+// Arrows along a vector field: where dx/dt leads on the screen, longer where faster.
+function fieldArrows({ x, y, u, v }, frame) {
+  const [right, up] = [frame.x(1) - frame.x(0), frame.y(1) - frame.y(0)];
+  const room = Math.min(
+    Math.abs(frame.x(x[1]) - frame.x(x[0])), Math.abs(frame.y(y[1]) - frame.y(y[0])));
+  const all = [];
+  y.forEach((b, i) => x.forEach((a, j) => {
+    if (u[i][j] === null || v[i][j] === null) return;
+    const [dx, dy] = [u[i][j] * right, v[i][j] * up];
+    all.push({ at: [frame.x(a), frame.y(b)], dx, dy, speed: Math.hypot(dx, dy) });
+  }));
+  const fastest = Math.max(...all.map((arrow) => arrow.speed), 1e-300);
+  return all.filter(({ speed }) => speed > 0).map(({ at, dx, dy, speed }) => {
+    const size = room * (0.3 + 0.55 * Math.sqrt(speed / fastest)) / speed;
+    const [a, b] = [(dx * size) / 2, (dy * size) / 2];
+    const tip = [at[0] + a, at[1] + b];
+    const wing = (side) => `L${(tip[0] - 0.6 * a - side * 0.4 * b).toFixed(1)} ${
+      (tip[1] - 0.6 * b + side * 0.4 * a).toFixed(1)}`;
+    const there = `${tip[0].toFixed(1)} ${tip[1].toFixed(1)}`;
+    return `M${(at[0] - a).toFixed(1)} ${(at[1] - b).toFixed(1)}L${there}${
+      wing(1)}M${there}${wing(-1)}`;
+  }).join("");
+}
+
+function portraitPart() {
+  const place = byId("portrait-panel");
+  if (!place) return;
+  const { portrait } = content;
+  const [first, second] = portrait.names;
+  chart(figure(place, `${second} over ${first}`), {
+    x: extent(portrait.x), y: extent(portrait.y), xName: first, alt: portrait.alt,
+    shade: shade(0), height: 300,
+    layers: (frame) => {
+      if (frame.behind) {
+        return [svg("path", { class: "field", d: fieldArrows(portrait, frame) })];
+      }
+      const made = [];
+      if (portrait.data) {
+        const small = portrait.data[0].length > 300 ? " small" : "";
+        made.push(svg("path", {
+          class: `dots${small}`, d: dots(...portrait.data, frame.x, frame.y),
+        }));
+      }
+      if (portrait.path) {
+        made.push(svg("path", {
+          class: "curve", d: line(...portrait.path, frame.x, frame.y),
+        }));
+      }
+      return made;
+    },
+  });
+}
+
 function residualPanels() {
   const place = byId("residual-panels");
   if (!place) return;
@@ -210,6 +263,7 @@ function forecastPanels() {
 theme();
 mainGraph();
 statePanels();
+portraitPart();
 pathPart();
 residualPanels();
 forecastPanels();
