@@ -11,6 +11,13 @@ from ..library import AbstractLibrary, variable_names
 from ..model.transition import check_dynamics, refuse_form
 from .terms import Term, terms
 
+MOTIONS = {
+    "flow": "flow, dx/dt = A phi(x)",
+    "map": "map, x[t+1] = C phi(x)",
+    "difference": "difference, x[t+1] - x[t] = A phi(x)",
+}
+"""How the state moves, in a few words."""
+
 
 class Prepared(NamedTuple):
     """Coefficients, and what they multiply.

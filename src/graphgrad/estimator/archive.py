@@ -32,7 +32,8 @@ def header_of(fit: Fit) -> dict[str, Any]:
     incidence = layout.library.incidence[: len(layout.states)]
     return {
         "dt": fit.dt,
-        "form": fit.form,
+        "dynamics": fit.dynamics,
+        "substeps": fit.substeps if fit.dynamics == "flow" else None,
         "states": list(layout.states),
         "terms": list(layout.terms),
         "degrees": _degrees(fit),
@@ -100,6 +101,15 @@ def array_fields(kind: type) -> list[str]:
     ]
 
 
+def plain_fields(kind: type) -> list[str]:
+    """Names of the fields of a kind of solution that are text or a number."""
+    return [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.metadata.get("static") and field.name != "lengths"
+    ]
+
+
 def _degrees(fit: Fit) -> list[list[float | None]] | None:
     """Powers in each term; None for terms that are no monomials."""
     made_of = terms(fit.layout.library, fit.layout.variables)
@@ -134,4 +144,5 @@ def _solution_header(solution: Solution | PaperSolution) -> dict[str, Any]:
     if isinstance(solution, PaperSolution):
         groups = len(solution.path)
         return {"kind": "paper", "lengths": list(solution.lengths), "groups": groups}
-    return {"kind": "adaptive", "engine": solution.engine}
+    plain = {name: getattr(solution, name) for name in plain_fields(type(solution))}
+    return {"kind": "adaptive", **plain}

@@ -142,8 +142,9 @@ class AbstractDescribed(AbstractFitted):
             return {"step": step, "substeps": 1 if substeps is None else substeps}
         fit = self._checked()
         step = check_positive("step", step, "It is a length of time.")
-        each = getattr(fit.model.transition.mean, "substeps", 1)
-        return {"step": step, "substeps": max(1, math.ceil(each * step / fit.dt))}
+        # 0.3 is 3 steps of 0.1, whatever the rounding.
+        many = math.ceil(fit.substeps * step / fit.dt - 1e-9)
+        return {"step": step, "substeps": max(1, many)}
 
     def _rounding(self, digits: int | None) -> dict[str, Any]:
         if digits is not None:

@@ -1,9 +1,12 @@
 """Pictures of a fit."""
 
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from .. import plots
@@ -27,7 +30,7 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
         return plots.plot_graph(self.graph(), ax=ax, **options)
 
     def plot_coefficients(self, ax: Any = None, **options: Any) -> "Axes":
-        """The matrix C: `graphgrad.plots.plot_coefficients`."""
+        """The matrix of coefficients: `graphgrad.plots.plot_coefficients`."""
         return plots.plot_coefficients(*self._found(), ax=ax, **options)
 
     def plot_path(self, ax: Any = None, **options: Any) -> "Axes":
@@ -59,7 +62,7 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
         given = {
             "times": series_times(fit, number),
             "deviations": np.sqrt(np.maximum(spread, 0)),
-            "data": _seen(fit, number),
+            "data": seen_states(fit, number),
             "states": fit.layout.states,
         }
         return plots.plot_states(estimate.mean, ax=ax, **{**given, **options})
@@ -119,12 +122,15 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
 
     @in_double
     def plot_phase(self, ax: Any = None, *, series: int = 0, **options: Any) -> "Axes":
-        """One state against another: data, smoothed path, what the equations do alone.
+        """One state against another: data, smoothed states, the equations on their own.
+
+        Of a flow it has the vector field, too.
 
         Args:
             ax: Axes to draw on.
             series: Which of several series.
-            **options: Of `graphgrad.plots.plot_phase`, such as `pair`.
+            **options: Of `graphgrad.plots.plot_phase`, such as `pair`; `rate=None`
+                leaves the vector field out.
         """
         fit = self._checked()
         number = _number(fit, series)
@@ -134,8 +140,9 @@ class AbstractDrawn(AbstractTold, AbstractUsed):
             warnings.simplefilter("ignore")  # a path that diverges ends in the picture
             alone = self.simulate(path[0], len(path) - 1, inputs=acting)
         given = {
-            "data": _seen(fit, number),
+            "data": seen_states(fit, number),
             "simulated": alone,
+            "rate": rate_of(fit) if fit.dynamics == "flow" else None,
             "states": fit.layout.states,
         }
         return plots.plot_phase(path, ax=ax, **{**given, **options})
@@ -167,7 +174,25 @@ def series_times(fit: Fit, number: int) -> np.ndarray:
     return fit.dt * np.arange(len(series.values))
 
 
-def _seen(fit: Fit, number: int) -> np.ndarray:
+def rate_of(fit: Fit) -> Callable[[np.ndarray], np.ndarray]:
+    """dx/dt of a flow, a function of states `(..., Nx)`, with inputs at their means."""
+    driving = fit.task.inputs
+    acting = np.zeros(0)
+    if driving is not None:
+        acting = np.mean(np.concatenate([s.values for s in driving.series]), axis=0)
+
+    def rate(x: np.ndarray) -> np.ndarray:
+        u = np.broadcast_to(acting, (*x.shape[:-1], len(acting)))
+        with jax.enable_x64(True):
+            variables = jnp.asarray(np.concatenate([x, u], axis=-1))
+            there = np.asarray(fit.layout.library.defined(variables))
+            found = np.asarray(fit.layout.library(variables)) @ fit.coefficients.T
+        return np.where(there[..., None], found, np.nan)
+
+    return rate
+
+
+def seen_states(fit: Fit, number: int) -> np.ndarray:
     """Data in the columns of the states that they are of; NaN in the others."""
     values, states = fit.panel.series[number].values, fit.layout.states
     out = np.full((len(values), len(states)), np.nan)

@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_at_least
-from ..equations.prepare import Prepared, prepare
+from ..equations.prepare import prepare
 from ..equations.terms import Monomial
+from ..plots.phase import vector_field
 from ..report import Findings, write_report
 from ..solution import PaperSolution
-from .drawing import AbstractDrawn, series_times
+from .drawing import AbstractDrawn, rate_of, seen_states, series_times
 from .fitted import in_double
 from .record import Fit
 
@@ -23,6 +24,9 @@ PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
 
 LEVEL = 0.9
 """Probability of the bands of the states."""
+
+FIELD = (17, 13)
+"""Arrows of the vector field in both directions."""
 
 
 class AbstractReported(AbstractDrawn):
@@ -63,7 +67,7 @@ class AbstractReported(AbstractDrawn):
     def _findings(self, title: str | None, steps: int) -> Findings:
         fit = self._checked()
         layout = fit.layout
-        shown = prepare(*self._found(), **self._form(None))
+        shown = prepare(*self._found(), fit.dynamics)
         sure, source = self._confidence(fit)
         ahead, notes = self._ahead(fit, steps)
         rows = [len(series.values) for series in fit.panel.series]
@@ -75,9 +79,9 @@ class AbstractReported(AbstractDrawn):
             terms=shown.names,
             incidence=np.asarray(layout.library.incidence, float),
             monomials=np.array([isinstance(t, Monomial) for t in shown.terms]),
-            coefficients=shown.matrix,
-            form=fit.form,
-            standard_errors=fit.standard_errors / shown.unit,
+            coefficients=fit.coefficients,
+            dynamics=fit.dynamics,
+            standard_errors=fit.standard_errors,
             term_confidence=sure,
             edge_confidence=getattr(self, "edge_confidence_", None),
             edge_strength=_strengths(self.graph(), layout.variables, layout.states),
@@ -100,7 +104,8 @@ class AbstractReported(AbstractDrawn):
                 if name != "callback"
             },
             versions=_versions(),
-            **_path(fit, shown),
+            **_path(fit),
+            **self._field(fit),
             **ahead,
         )
 
@@ -115,6 +120,24 @@ class AbstractReported(AbstractDrawn):
             "costs: against leaving it out, not against another in its place. "
             "`stability` and `posterior` ask more.",
         )
+
+    def _field(self, fit: Fit) -> dict[str, Any]:
+        """Where a flow leads in the plane of the first two states."""
+        if fit.dynamics != "flow" or len(fit.layout.states) < 2:
+            return {}
+        path = np.concatenate([estimate.mean for estimate in fit.smoothed])
+        seen = [seen_states(fit, i) for i in range(len(fit.panel.series))]
+        there = np.concatenate([path, *seen])[:, :2]
+        there = np.where(np.isfinite(there), there, np.nan)
+        if np.isnan(there).all(axis=0).any():
+            return {}
+        low, high = np.nanmin(there, axis=0), np.nanmax(there, axis=0)
+        # A state that does not move has a plane about it, too.
+        edge = np.maximum(0.05 * (high - low), 1e-9 * (1 + np.abs(high)))
+        ends = np.stack([low - edge, high + edge], axis=1).tolist()
+        rate = rate_of(fit)
+        found = vector_field(rate, path, (0, 1), (ends[0], ends[1]), size=FIELD)
+        return {"field_x": found.x, "field_y": found.y, "field": found.rates}
 
     def _ahead(self, fit: Fit, steps: int) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Quantiles of a forecast, and what is to be said about it."""
@@ -160,16 +183,13 @@ def _strengths(graph: Any, variables: Any, states: Any) -> np.ndarray | None:
     return None if np.isnan(out).all() else out
 
 
-def _path(fit: Fit, shown: Prepared) -> dict[str, Any]:
-    """The path of prices in the form that is shown."""
+def _path(fit: Fit) -> dict[str, Any]:
+    """The path of prices."""
     if isinstance(fit.solution, PaperSolution):
         return {}
     prices = np.asarray(fit.solution.prices, float)
-    still = fit.coefficients - shown.unit * shown.matrix
-    path = (np.asarray(fit.solution.path, float) - still) / shown.unit
-    # What does not enter is exactly zero, whatever the rounding.
-    path[np.abs(path) < 1e-12] = 0.0
     chosen = int(np.argmin(np.abs(np.log(prices / fit.term_price))))
+    path = np.asarray(fit.solution.path, float)
     return {"prices": prices, "path": path, "chosen": chosen}
 
 
@@ -182,10 +202,15 @@ def _scores(fit: Fit) -> dict[str, Any]:
     }
     if not isinstance(fit.solution, PaperSolution):
         scores["extended BIC"] = float(fit.solution.criterion)
-    for name, variances in zip(("state", "observation"), fit.variances, strict=True):
+    in_what = "in a unit of time" if fit.dynamics == "flow" else "in a step"
+    names = (
+        f"deviation of the process noise {in_what}",
+        ("deviation of the measurement noise"),
+    )
+    for name, variances in zip(names, fit.variances, strict=True):
         deviations = ", ".join(f"{value:.3g}" for value in np.sqrt(variances)[:6])
         more = ", ..." * (len(variances) > 6)
-        scores[f"deviation of the {name} noise"] = deviations + more
+        scores[name] = deviations + more
     return scores
 
 

@@ -9,11 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..model import StateSpaceModel
+from ..model import FlowMean, StateSpaceModel, check_dynamics
 from ..solution import Outcome, PaperSolution, Solution
-from .archive import GROUPED, array_fields
+from .archive import GROUPED, array_fields, plain_fields
 from .frames import Panel, Series
 from .record import Fit, Inferred, Task
+
+MOST_SUBSTEPS = 4096
+"""More Runge-Kutta steps an interval than this no fit has."""
 
 
 class Stored:
@@ -45,6 +48,16 @@ class Stored:
                 f"{list(array.shape)} of {array.dtype}"
             )
         return array
+
+    def dynamics(self, asked: Any) -> str:
+        """Those of the fit, which are the ones that were asked for, if any were."""
+        found = check_dynamics(self.header["dynamics"])
+        if asked not in ("auto", found):
+            raise ValueError(
+                f"its dynamics in model.json are {found!r}, and in its settings "
+                f"{asked!r}"
+            )
+        return found
 
     def panels(self) -> tuple[Panel, Panel | None]:
         """The data and their inputs."""
@@ -98,7 +111,13 @@ class Stored:
         if f"model_{len(leaves)}" in self.arrays:
             raise ValueError("its model has more arrays than its settings say")
         rest = eqx.filter(model, eqx.is_array, inverse=True)
-        return eqx.combine(jax.tree.unflatten(tree, stored), rest)
+        made = eqx.combine(jax.tree.unflatten(tree, stored), rest)
+        if not isinstance(made.mean, FlowMean):
+            return made
+        substeps = self.header["substeps"]
+        if type(substeps) is not int or not 1 <= substeps <= MOST_SUBSTEPS:
+            raise ValueError(f"its substeps must be a number of them, got {substeps!r}")
+        return made.with_mean(made.mean.with_substeps(substeps))
 
     def solution(self, task: Task) -> tuple[Solution | PaperSolution, Inferred | None]:
         """What the solver found, and what follows from it if that is stored."""
@@ -120,7 +139,7 @@ class Stored:
         if int(found["code"]) not in set(Outcome):
             raise ValueError(f"its outcome must be known, got {int(found['code'])}")
         if kind is Solution:
-            return Solution(**found, engine=str(header["engine"])), None
+            return Solution(**found, **_plain(header)), None
         lengths = tuple(int(length) for length in header["lengths"])
         shapes = ("batches_{} steps_{}", "batches_{} Nx M", "batches_{}")
         for name, shape in zip(GROUPED, shapes, strict=True):
@@ -142,6 +161,7 @@ class Stored:
         names = (
             ("states", list(fit.layout.states)),
             ("terms", list(fit.layout.terms)),
+            ("dynamics", fit.dynamics),
             ("coefficients", fit.coefficients.tolist()),
         )
         for key, value in names:
@@ -149,6 +169,26 @@ class Stored:
                 raise ValueError(
                     f"its {key} in model.json are not those of its settings and arrays"
                 )
+
+
+def _plain(header: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the adaptive solver's solution that are text or a number.
+
+    What a file is too old to have takes its default, if it has one.
+    """
+    found = {}
+    for field in dataclasses.fields(Solution):
+        if field.name not in plain_fields(Solution):
+            continue
+        if field.name not in header and field.default is not dataclasses.MISSING:
+            continue
+        value = header[field.name]
+        if type(value) is not field.type:
+            raise ValueError(
+                f"its {field.name} must be another kind than {value!r:.60}"
+            )
+        found[field.name] = value
+    return found
 
 
 def _names(value: Any) -> tuple[str, ...] | None:

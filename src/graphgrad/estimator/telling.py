@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..equations.prepare import MOTIONS
 from .checking import AbstractChecked
 from .describing import AbstractDescribed
 from .fitted import in_double
@@ -26,11 +27,12 @@ class AbstractTold(AbstractDescribed, AbstractChecked):
             >>> y = system.simulate(jax.random.key(0), steps=100).observations
             >>> model = gg.GraphGrad(dt=0.03, states=["prey", "fox"]).fit(y)
             >>> print(model.summary())
-            2 states from 100 rows, in steps of 0.03: 4 of 12 possible terms are there.
+            2 states from 100 rows, in steps of 0.03: a flow, dx/dt = A phi(x).
+            4 of 12 possible terms are there.
             Outcome: converged. The likelihood is at its top on the terms found, and ...
             <BLANKLINE>
-            prey[t+1] = 1.03... prey             - 0.0030... prey fox
-            fox[t+1]  =              0.95... fox + 0.0023... prey fox
+            dprey/dt = 1.0... prey            - 0.10... prey fox
+            dfox/dt  =            - 1.5... fox + 0.07... prey fox
             <BLANKLINE>
             prey acts on itself through prey and prey fox, ... standard errors from 0.
             prey acts on fox through prey fox, ... standard errors from 0.
@@ -50,7 +52,8 @@ class AbstractTold(AbstractDescribed, AbstractChecked):
         blocks = [
             [
                 f"{_count(len(fit.layout.states), 'state')} from {source}, in steps of "
-                f"{fit.dt:g}: {found} of {possible} possible terms "
+                f"{fit.dt:g}: a {MOTIONS[fit.dynamics]}.",
+                f"{found} of {possible} possible terms "
                 f"{'is' if found == 1 else 'are'} there"
                 f"{f', {given} of them given' if given else ''}.",
                 f"Outcome: {fit.solution.outcome.name}. {fit.solution.advice}",
