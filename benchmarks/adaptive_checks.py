@@ -29,11 +29,13 @@ NOT_IN_THE_ZOO = ("kuramoto", "lorenz96")
 
 def keys() -> None:
     system = gg.systems.lorenz63(dt=0.02)
-    ys = system.simulate(jax.random.key(3), steps=100).observations
+    ys = system.simulate(jax.random.key(3), steps=100, scheme="euler").observations
     engine = gg.ParticleSmoother(num_particles=100, smoothing="backward")
     for name, kind, number in (("gaussian", "auto", 100), ("particle", engine, 10)):
         supports = Counter(
-            gg.adaptive(jax.random.key(k), ys, system.model(), engine=kind)
+            gg.adaptive(
+                jax.random.key(k), ys, system.model(dynamics="map"), engine=kind
+            )
             .support()
             .tobytes()
             for k in range(number)
@@ -78,7 +80,9 @@ def zoo(names: list[str], realisations: int = 20, steps: int = 200) -> None:
     for name in names or every:
         system = gg.systems.get(name, key=jax.random.key(5))
         states, ys, _ = draw(system, steps, realisations)
-        model = system.model(initial=states[0, 0] if system.spin_up else None)
+        model = system.model(
+            initial=states[0, 0] if system.spin_up else None, dynamics="map"
+        )
         truth = np.asarray(model.coefficients)
 
         def fit(model, ys):
@@ -101,7 +105,7 @@ def zoo(names: list[str], realisations: int = 20, steps: int = 200) -> None:
 
 def long(realisations: int = 4) -> None:
     system = gg.systems.lorenz63(dt=0.01)
-    model, truth = system.model(), system.coefficients()
+    model, truth = system.model(dynamics="map"), system.coefficients(dynamics="map")
     lengths, errors = (100, 300, 1000, 3000, 10_000), []
     for steps in lengths:
         _, ys, _ = draw(system, steps, realisations)
@@ -184,7 +188,7 @@ def kuramoto(
         begin = time.perf_counter()
         with jax.default_device(jax.devices("cpu")[0]):
             paths = [
-                system.simulate(jax.random.key(100 + i), steps=steps)
+                system.simulate(jax.random.key(100 + i), steps=steps, scheme="euler")
                 for i, system in enumerate(systems)
             ]
             states, ys = (
@@ -193,7 +197,7 @@ def kuramoto(
             )
         model = gg.state_space_model(
             gg.Polynomial(first.n_states, degree),
-            state_noise=first.state_noise,
+            state_noise=first.dt * first.state_noise,
             observation_noise=first.observation_noise,
             initial_noise=first.initial_noise,
         )
@@ -213,8 +217,8 @@ def kuramoto(
 
 def engines() -> None:
     system = gg.systems.lorenz63(dt=0.02)
-    ys = system.simulate(jax.random.key(3), steps=100).observations
-    model = system.model()
+    ys = system.simulate(jax.random.key(3), steps=100, scheme="euler").observations
+    model = system.model(dynamics="map")
     exact = gg.adaptive(KEY, ys, model)
     print("engine | log-likelihood | same support | largest difference in std errors")
     for name, engine in (
@@ -235,8 +239,8 @@ def engines() -> None:
 def seconds() -> None:
     large = gg.systems.lorenz96(n_states=10, dt=0.025)
     for system in (gg.systems.lorenz63(dt=0.02), large):
-        ys = system.simulate(jax.random.key(3), steps=100).observations
-        model = system.model()
+        ys = system.simulate(jax.random.key(3), steps=100, scheme="euler").observations
+        model = system.model(dynamics="map")
         print(f"{system.name}, {system.n_states} states")
         for name in ("cold", "warm", "warm"):
             _stages(name, ys, model)

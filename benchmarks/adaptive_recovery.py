@@ -56,7 +56,9 @@ def draw(system: gg.systems.System, steps: int, number: int):
     with jax.default_device(jax.devices("cpu")[0]):  # many short calls
         for i in range(number):
             key = jax.random.fold_in(jax.random.key(2024), i)
-            path = system.simulate(key, steps=steps, bounded=True, max_redraws=100_000)
+            path = system.simulate(
+                key, steps=steps, bounded=True, max_redraws=100_000, scheme="euler"
+            )
             states.append(np.asarray(path.states))
             observations.append(np.asarray(path.observations))
             rejected += path.rejected
@@ -92,7 +94,7 @@ def interval(values: np.ndarray, digits: int) -> str:
 
 
 def run(row: Row, number: int, chunk: int, learn: tuple[str, ...]) -> str:
-    system, model = row.system, row.system.model(row.degree)
+    system, model = row.system, row.system.model(row.degree, dynamics="map")
     states, ys, rejected = draw(system, row.steps, number)
     truth = np.asarray(model.coefficients)
     keys = jax.random.split(jax.random.key(7), number)
@@ -125,7 +127,7 @@ def run(row: Row, number: int, chunk: int, learn: tuple[str, ...]) -> str:
     if row.given_states and not learn:
         known = gg.state_space_model(
             model.library,
-            state_noise=system.state_noise,
+            state_noise=system.dt * system.state_noise,
             observation_noise=1e-6 * system.observation_noise,
             initial_mean=system.x0,
             initial_noise=1e-6,
@@ -135,7 +137,8 @@ def run(row: Row, number: int, chunk: int, learn: tuple[str, ...]) -> str:
         cells.append(interval(np.asarray(best), 4))
     else:
         cells.append("")
-    cells.append(f"{np.median(noise / system.state_noise):.2f}" if learn else "given")
+    ratio = np.median(noise / (system.dt * system.state_noise))
+    cells.append(f"{ratio:.2f}" if learn else "given")
     cells += [f"{undecided:.0%}", str(rejected), f"{seconds:.0f} s"]
     return " | ".join(cells)
 

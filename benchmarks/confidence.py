@@ -35,8 +35,8 @@ def coverage(number: int, names: list[str]) -> None:
     for name in names:
         system = SYSTEMS[name]
         _, ys, _ = draw(system, 100, number)
-        model = system.model()
-        truth = np.asarray(system.coefficients())
+        model = system.model(dynamics="map")
+        truth = np.asarray(system.coefficients(dynamics="map"))
         for learn in ((), ("state_noise",)):
 
             def fit(key, ys, learn=learn, model=model):
@@ -65,9 +65,11 @@ def coverage(number: int, names: list[str]) -> None:
 def calibration(number: int, steps: int, refits: int) -> None:
     system = SYSTEMS["Lorenz 63"]
     _, ys, _ = draw(system, steps, number)
-    model = system.model()
+    model = system.model(dynamics="map")
     incidence = np.asarray(model.library.incidence) != 0
-    there = ((np.asarray(system.coefficients()) != 0)[:, None, :] & incidence).any(-1)
+    there = (
+        (np.asarray(system.coefficients(dynamics="map")) != 0)[:, None, :] & incidence
+    ).any(-1)
 
     def by_draws(key, ys):
         fit = gg.adaptive(key, ys, model)

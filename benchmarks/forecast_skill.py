@@ -84,18 +84,18 @@ def errors(system: gg.systems.System, seed: int, n_origins: int) -> dict:
     assert degree is not None
     with jax.enable_x64(True):
         drawn = system.simulate(
-            jax.random.key(seed), steps=2 * TRAINING + far, bounded=True
+            jax.random.key(seed), steps=2 * TRAINING + far, bounded=True, scheme="euler"
         )
     x, y = np.asarray(drawn.states)[1:], np.asarray(drawn.observations)
     size, centre = x.std(axis=0), x.mean(axis=0)
-    model = gg.GraphGrad(degree=degree, dt=system.dt).fit(y[:TRAINING])
-    right = ((model.coef_ != 0) == (system.coefficients() != 0)).all()
+    model = gg.GraphGrad(degree=degree, dt=system.dt, dynamics="map").fit(y[:TRAINING])
+    right = ((model.coef_ != 0) == (system.coefficients(dynamics="map") != 0)).all()
     held_out = y[TRAINING:]
     laws = model.filter(held_out)
     maps = {
         "ours, one path": polynomial_map(model.coef_, degree),
         "PySINDy, filtered": pysindy_map(y[:TRAINING], degree),
-        "truth": polynomial_map(system.coefficients(), degree),
+        "truth": polynomial_map(system.coefficients(dynamics="map"), degree),
     }
     origins = np.linspace(20, TRAINING, n_origins).astype(int)
     squares: dict[str, list] = {}

@@ -39,7 +39,7 @@ class Case(NamedTuple):
 def lorenz(**changes) -> gg.StateSpaceModel:
     """The model of the Lorenz system, with its equations unknown."""
     options = {
-        "state_noise": LORENZ.state_noise,
+        "state_noise": LORENZ.dt * LORENZ.state_noise,
         "observation_noise": LORENZ.observation_noise,
         "initial_mean": LORENZ.x0,
         "initial_noise": LORENZ.initial_noise,
@@ -48,7 +48,7 @@ def lorenz(**changes) -> gg.StateSpaceModel:
 
 
 def true(model: gg.StateSpaceModel) -> gg.StateSpaceModel:
-    return model.with_coefficients(jnp.asarray(LORENZ.coefficients()))
+    return model.with_coefficients(jnp.asarray(LORENZ.coefficients(dynamics="map")))
 
 
 def simulated(model: gg.StateSpaceModel, steps: int, key) -> np.ndarray:
@@ -66,7 +66,9 @@ def gaps(hide: Callable[[np.random.Generator, np.ndarray], np.ndarray], **option
     def case(number: int) -> Case:
         _, ys, _ = draw(LORENZ, STEPS, number)
         series = [hide(np.random.default_rng(i), y) for i, y in enumerate(ys)]
-        return Case([lorenz()] * number, series, LORENZ.coefficients(), options)
+        return Case(
+            [lorenz()] * number, series, LORENZ.coefficients(dynamics="map"), options
+        )
 
     return case
 
@@ -100,7 +102,7 @@ def irregular(number: int) -> Case:
         ).model
         models.append(model)
         series.append(simulated(true(model), STEPS, jax.random.key(i)))
-    return Case(models, series, LORENZ.coefficients(), {})
+    return Case(models, series, LORENZ.coefficients(dynamics="map"), {})
 
 
 LENGTHS = np.random.default_rng(0).integers(10, 61, 20)
@@ -124,13 +126,13 @@ def panel(number: int) -> Case:
         )
         models.append(arranged.model)
         series.append(arranged.ys)
-    return Case(models, series, LORENZ.coefficients(), {})
+    return Case(models, series, LORENZ.coefficients(dynamics="map"), {})
 
 
 def one_series(number: int) -> Case:
     """One series of as many points."""
     _, ys, _ = draw(LORENZ, int(LENGTHS.sum()), number)
-    return Case([lorenz()] * number, list(ys), LORENZ.coefficients(), {})
+    return Case([lorenz()] * number, list(ys), LORENZ.coefficients(dynamics="map"), {})
 
 
 def outliers(noise: Any, **options):
@@ -144,7 +146,9 @@ def outliers(noise: Any, **options):
             wrong = rng.uniform(size=y.shape) < 0.05
             series.append(np.where(wrong, y + 20 * rng.normal(size=y.shape), y))
         model = lorenz(observation_noise=noise)
-        return Case([model] * number, series, LORENZ.coefficients(), options)
+        return Case(
+            [model] * number, series, LORENZ.coefficients(dynamics="map"), options
+        )
 
     return case
 
@@ -159,7 +163,9 @@ def jumps(fitted: Any):
         series = [simulated(heavy, 60, jax.random.key(i)) for i in range(number)]
         model = lorenz(state_noise=fitted, observation_noise=0.1)
         options = {"learn": ("state_noise",)}
-        return Case([model] * number, series, LORENZ.coefficients(), options)
+        return Case(
+            [model] * number, series, LORENZ.coefficients(dynamics="map"), options
+        )
 
     return case
 
@@ -173,7 +179,9 @@ def growing(fitted: Any):
         series = [simulated(grows, 60, jax.random.key(i)) for i in range(number)]
         model = lorenz(state_noise=fitted, observation_noise=0.01)
         options = {"learn": ("state_noise",)}
-        return Case([model] * number, series, LORENZ.coefficients(), options)
+        return Case(
+            [model] * number, series, LORENZ.coefficients(dynamics="map"), options
+        )
 
     return case
 
@@ -182,10 +190,10 @@ def lotka_volterra(number: int) -> Case:
     """A coefficient known, and no term that a predator needs no prey for."""
     system = gg.systems.lotka_volterra()
     _, ys, _ = draw(system, STEPS, number)
-    C, library = system.coefficients(), system.library()
+    C, library = system.coefficients(dynamics="map"), system.library()
     own = library.index("x1")
     constraints = [gg.known("x1", "x1", C[0, own]), gg.forbid("x2", "x1^2")]
-    models = [system.model()] * number
+    models = [system.model(dynamics="map")] * number
     return Case(models, list(ys), C, {"constraints": constraints})
 
 
@@ -222,10 +230,10 @@ def hidden_recovery(number: int) -> Case:
     """
     system = gg.systems.fitzhugh_nagumo(dt=0.4, noise=0.02, observation_std=0.05)
     library = gg.Polynomial(2, 3)
-    C = system.coefficients(3)
+    C = system.coefficients(3, dynamics="map")
     model = gg.state_space_model(
         library,
-        state_noise=system.state_noise,
+        state_noise=system.dt * system.state_noise,
         observation_noise=0.0025,
         initial_mean=[-1.0, 0.0],
         initial_noise=[0.1, 1.0],
@@ -302,7 +310,7 @@ def never_seen(number: int) -> Case:
     _, ys, _ = draw(LORENZ, 1000, number)
     series = [y[:, :2] for y in ys]
     options = {"constraints": constraints}
-    return Case([model] * number, series, LORENZ.coefficients(), options)
+    return Case([model] * number, series, LORENZ.coefficients(dynamics="map"), options)
 
 
 ROWS: dict[str, Callable[[int], Case]] = {

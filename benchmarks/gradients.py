@@ -18,7 +18,7 @@ FORMS = ("particles", "score")
 
 
 def main() -> None:
-    model = gg.systems.lorenz63(dt=0.02).model()
+    model = gg.systems.lorenz63(dt=0.02).model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=100).observations
     print("| proposal | K | particles, ms | score, ms | ratio | noise ratio |")
     print("|---|---|---|---|---|---|")

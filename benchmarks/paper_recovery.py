@@ -69,14 +69,16 @@ def lotka_volterra(dt: float) -> gg.StateSpaceModel:
 
 def on_the_attractor(dt: float) -> gg.StateSpaceModel:
     system = gg.systems.lorenz63(dt=dt)
-    path = system.simulate(jax.random.key(9), steps=int(20 / dt))
-    return system.model(initial=path.states[-1])
+    path = system.simulate(jax.random.key(9), steps=int(20 / dt), scheme="euler")
+    return system.model(initial=path.states[-1], dynamics="map")
 
 
 def rows() -> dict[str, Row]:
     lv, stated = lotka_volterra(0.1), gg.systems.lorenz63(dt=0.025)
     return {
-        "damped oscillator, d=1": Row(gg.systems.damped_oscillator().model(), 50, 3.0),
+        "damped oscillator, d=1": Row(
+            gg.systems.damped_oscillator().model(dynamics="map"), 50, 3.0
+        ),
         "two oscillators, d=1": Row(two_oscillators(), 60, 1.0),
         "Lotka-Volterra, dt 0.1": Row(lv, 60, 0.3),
         "Lotka-Volterra, dt 0.1, start at identity": Row(
@@ -91,7 +93,7 @@ def rows() -> dict[str, Row]:
             on_the_attractor(0.005), 50, 0.3, identity_start=True
         ),
         "Lorenz 63 as stated, bounded draws": Row(
-            stated.model(), 50, 1.0, system=stated
+            stated.model(dynamics="map"), 50, 1.0, system=stated
         ),
     }
 
@@ -110,7 +112,9 @@ def run(row: Row, seeds: int) -> tuple[np.ndarray, np.ndarray, Counter, int]:
     for seed in range(seeds):
         key = jax.random.key(seed)
         if row.system is not None:
-            simulation = row.system.simulate(key, steps=row.steps, bounded=True)
+            simulation = row.system.simulate(
+                key, steps=row.steps, bounded=True, scheme="euler"
+            )
             rejected += simulation.rejected
             data.append(simulation.observations)
         else:

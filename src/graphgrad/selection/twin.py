@@ -161,5 +161,5 @@ def _twin(
     system = random_sparse(
         system_key, n_states=n_states, degree=degree, dt=dt, **options
     )
-    simulation = system.simulate(data_key, steps=steps, bounded=True)
-    return fit_key, simulation.observations, system.model()
+    simulation = system.simulate(data_key, steps, scheme="euler", bounded=True)
+    return fit_key, simulation.observations, system.model(dynamics="map")

@@ -1,4 +1,8 @@
-"""The data of a study: realisation number i is the same wherever it is drawn."""
+"""The data of a study: realisation number i is the same wherever it is drawn.
+
+The studies of the paper are of its Euler maps: they are simulated so, and their models
+and coefficients are those of the map.
+"""
 
 import equinox as eqx
 import jax
@@ -18,12 +22,14 @@ MOST_REDRAWS = 100_000
 def lorenz63_unscaled(key: PRNGKeyArray, *, dt: float = 0.025) -> System:
     """Lorenz 63 as Sec. III-C prints it, from a start of its own, drawn from N(0, I).
 
-    The state noise has variance 1 whatever the step.
+    The process noise of a step has variance 1 whatever its length.
     """
     system = lorenz63(dt=dt)
     start = np.asarray(jax.random.normal(key, (system.n_states,)), float)
     return eqx.tree_at(
-        lambda s: (s.state_noise, s.x0), system, (np.ones(system.n_states), start)
+        lambda s: (s.state_noise, s.x0),
+        system,
+        (np.full(system.n_states, 1 / dt), start),
     )
 
 
@@ -46,7 +52,11 @@ def draw(cell: Cell, seeds: np.ndarray) -> Draws:
             system = system_of(cell, seed)
             key = jax.random.fold_in(jax.random.key(DATA), seed)
             path = system.simulate(
-                key, steps=cell.steps, bounded=True, max_redraws=MOST_REDRAWS
+                key,
+                steps=cell.steps,
+                scheme="euler",
+                bounded=True,
+                max_redraws=MOST_REDRAWS,
             )
             systems.append(system)
             paths.append(path)
@@ -68,10 +78,11 @@ def model_of(cell: Cell, draws: Draws) -> StateSpaceModel:
     system = draws.system
     initial = draws.states[0, 0] if system.spin_up else system.x0
     if system.degree is not None and cell.degree >= system.degree:
-        return system.model(cell.degree, initial=initial)
+        return system.model(cell.degree, dynamics="map", initial=initial)
     return state_space_model(
         Polynomial(system.n_states, cell.degree),
-        state_noise=system.state_noise,
+        dynamics="map",
+        state_noise=system.dt * system.state_noise,
         observation_noise=system.observation_noise,
         initial_mean=initial,
         initial_noise=system.initial_noise,

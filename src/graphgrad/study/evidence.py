@@ -126,5 +126,5 @@ def _entries(cell: Cell) -> tuple[int, int]:
     system = system_of(cell, 0)
     if system.degree is None:
         return 0, 0
-    truth = np.asarray(system.coefficients(cell.degree))
+    truth = np.asarray(system.coefficients(cell.degree, dynamics="map"))
     return int(np.count_nonzero(truth)), int(np.sum(truth == 0))

@@ -23,7 +23,8 @@ def graphs(study: Study, found: Found) -> "Figure":
 
     cell = study.cells[-1]
     system = system_of(cell, 0)
-    library, truth = system.library(cell.degree), system.coefficients(cell.degree)
+    library = system.library(cell.degree)
+    truth = system.coefficients(cell.degree, dynamics="map")
     drawn = [
         (method, fits.coefficients[0])
         for method in study.methods

@@ -43,7 +43,8 @@ def scored(
         zero_threshold: Entries below this size count as zero; the paper's is 1e-6.
     """
     found = np.asarray(coefficients, float)
-    truth = np.broadcast_to(draws.system.coefficients(cell.degree), found.shape)
+    truth = draws.system.coefficients(cell.degree, dynamics="map")
+    truth = np.broadcast_to(truth, found.shape)
     nonzero = support_scores(found, truth, zero_threshold=zero_threshold)
     zero = support_scores(found, truth, positive="zero", zero_threshold=zero_threshold)
     scores = {
@@ -68,7 +69,7 @@ def _links(
     cell: Cell, draws: Draws, found: np.ndarray, zero_threshold: float
 ) -> dict[str, list[int]]:
     library = draws.system.library(cell.degree)
-    truth = draws.system.coefficients(cell.degree)
+    truth = draws.system.coefficients(cell.degree, dynamics="map")
     counts = [
         compare_graphs(one, truth, library, zero_threshold=zero_threshold).counts
         for one in found

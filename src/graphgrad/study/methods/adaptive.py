@@ -98,7 +98,8 @@ def states_known(cell: Cell, draws: Draws) -> Results:
     system = draws.system
     model = state_space_model(
         system.library(cell.degree),
-        state_noise=system.state_noise,
+        dynamics="map",
+        state_noise=system.dt * system.state_noise,
         observation_noise=1e-6 * system.observation_noise,
         initial_mean=system.x0,
         initial_noise=1e-6,

@@ -124,7 +124,9 @@ def states_by(name: str) -> Callable[[Cell, Draws], Results]:
         systems = [system_of(cell, int(seed)) for seed in draws.seeds]
         assert all(isinstance(system.rate, KuramotoRate) for system in systems)
         starts = zip(systems, draws.states[:, 0], strict=True)
-        truths = [system.model(initial=start) for system, start in starts]
+        truths = [
+            system.model(dynamics="map", initial=start) for system, start in starts
+        ]
         found = _estimates(name, cell, draws, keys, truths, ys)
         states = jnp.asarray(draws.states[:, 1:], float)
         errors = [
