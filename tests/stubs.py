@@ -14,7 +14,6 @@ def least_squares(
     *,
     engine,
     learn,
-    form,
     constraints=(),
     states=None,
     weight=1.0,
@@ -28,12 +27,21 @@ def least_squares(
     path = rows @ np.linalg.pinv(H).T
     path = np.concatenate([np.asarray(model.initial_mean)[None], path])
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(constraints, model.library, states, n_inputs=n_inputs)
+    told = knowledge(
+        constraints,
+        model.library,
+        states,
+        n_inputs=n_inputs,
+        dynamics=model.dynamics,
+    )
     variables = path[:-1]
     if n_inputs:
         variables = np.concatenate([variables, model.schedule.inputs], axis=1)
     terms = np.asarray(jax.jit(model.library.__call__)(variables))
-    C = np.linalg.lstsq(terms, path[1:], rcond=1e-8)[0].T
+    target = path[1:] if model.dynamics == "map" else np.diff(path, axis=0)
+    if model.dynamics == "flow":
+        target = target / np.asarray(model.mean.interval)
+    C = np.linalg.lstsq(terms, target, rcond=1e-8)[0].T
     C = np.where(told.open & (np.abs(C) > 1e-3), C, told.base)
     errors = np.where((C != 0) & told.open, 0.01, 0)
     T, Nx = len(rows), model.n_states
@@ -60,6 +68,9 @@ def least_squares(
         "start_criteria": np.ones(1),
         "sweeps": np.ones(1, int),
         "code": np.asarray(Outcome.converged.value),
+        "substeps": np.asarray(1),
+        "noise_free": np.asarray(False),
+        "term_prices": np.ones(C.shape),
     }
     return Solution(**jax.device_put(found), engine="a stub")
 

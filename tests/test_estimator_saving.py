@@ -1,6 +1,7 @@
 """Fits in files: the same to the last bit, and nothing believed that does not fit."""
 
 import json
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from graphgrad.estimator import fitting
 from graphgrad.estimator.plain import KINDS, from_plain, to_plain
 from stubs import least_squares
 
+FIXTURES = Path(__file__).parent / "fixtures"
 T = 40
 LOTKA = gg.systems.lotka_volterra()
 NAMES = ["prey", "fox"]
@@ -63,10 +65,13 @@ def same(a, b):
 
 
 ATTRIBUTES = (
-    *("coef_", "standard_errors_", "degrees_", "adjacency_", "states_"),
+    *("coef_", "standard_errors_", "degrees_", "adjacency_", "state_means_"),
     *("state_noise_", "observation_noise_"),
 )
-WORDS = ("terms_", "state_names_", "log_likelihood_", "outcome_", "advice_", "dt_")
+WORDS = (
+    *("terms_", "state_names_", "log_likelihood_", "outcome_", "advice_", "dt_"),
+    *("dynamics_", "substeps_"),
+)
 
 
 def agree(model, loaded, y, **more):
@@ -124,7 +129,8 @@ def test_frames_times_panels_and_inputs(tmp_path, y):
     [
         {"state_noise": gg.StudentT(0.1, df=5.0), "observation_noise": 0.3},
         {"observation_noise": [[0.3, 0.1], [0.1, 0.4]]},
-        {"form": "rate", "penalty": 2.0, "engine": gg.GaussianSmoother("unscented")},
+        {"dynamics": "difference", "penalty": 2.0, "dt": 0.5},
+        {"dynamics": "flow", "dt": 0.5, "engine": gg.GaussianSmoother("unscented")},
         {
             "constraints": [
                 gg.bounds("x1", "x1", 0.0),
@@ -140,7 +146,15 @@ def test_frames_times_panels_and_inputs(tmp_path, y):
         },
         {"engine": "particle", "n_particles": 20, "random_state": 3},
     ],
-    ids=["laws", "covariance", "rate", "constraints", "library", "particles"],
+    ids=[
+        "laws",
+        "covariance",
+        "difference",
+        "flow",
+        "constraints",
+        "library",
+        "particles",
+    ],
 )
 def test_settings_come_back(options, tmp_path, y):
     if "state_noise" in options:
@@ -254,9 +268,10 @@ def test_confidence_is_kept(fitted, tmp_path):
 
 def test_the_header_is_that_of_the_contract(folder, fitted, y):
     header = json.loads((folder / "model.json").read_text())
-    assert header["format"] == "graphgrad/1"
+    assert header["format"] == "graphgrad/2"
     assert header["dt"] == LOTKA.dt
-    assert header["form"] == "map"
+    assert (header["dynamics"], header["substeps"]) == ("flow", 1)
+    assert header["settings"]["dynamics"] == "auto"
     assert header["states"] == NAMES
     assert header["terms"] == ["1", *NAMES]
     assert header["degrees"] == [[0, 1, 0], [0, 0, 1]]
@@ -305,7 +320,11 @@ def changed(path, value):
     [
         (without("settings"), "settings"),
         (without("solution"), "solution"),
-        (changed(("format",), "graphgrad/2"), "update graphgrad"),
+        (changed(("format",), "graphgrad/3"), "update graphgrad"),
+        (changed(("form",), "rate"), "has 'form', 'rate', which 'graphgrad/2' has not"),
+        (without("dynamics"), "dynamics"),
+        (changed(("dynamics",), "rate"), "`dynamics` must be one of"),
+        (changed(("dynamics",), "map"), "no array|must have shape|more arrays"),
         (changed(("terms", 1), "other"), "terms in model.json"),
         (changed(("coefficients", 0, 0), 7.0), "coefficients in model.json"),
         (changed(("states",), ["a", "b", "c"]), "not those of its states"),
@@ -320,7 +339,12 @@ def changed(path, value):
         (changed(("settings", "nothing"), 1), "nothing"),
         (changed(("settings", "engine"), {"kind": "OwnEngine"}), "is no setting"),
         (changed(("settings", "engine"), {"kind": "Poisson"}), "engine"),
-        (changed(("settings", "form"), "other"), "form"),
+        (changed(("settings", "form"), "rate"), "`form` must be left out, got 'rate'"),
+        (
+            changed(("settings", "dynamics"), "other"),
+            "dynamics in model.json are 'flow'",
+        ),
+        (changed(("settings", "dynamics"), "map"), "dynamics in model.json are 'flow'"),
         (changed(("settings", "dt"), -1.0), "dt"),
         (
             changed(
@@ -351,6 +375,9 @@ def test_headers_that_do_not_fit_are_refused(folder, change, words):
         ("solution_coefficients", np.zeros((2, 3)), "coefficients in model.json"),
         ("solution_code", np.array(99), "outcome must be known, got 99"),
         ("solution_margin", None, "no array 'solution_margin'"),
+        ("solution_substeps", np.array(10**9), "substeps must be from 1 to 4096"),
+        ("solution_substeps", np.array(1.0), "of float64"),
+        ("solution_noise_free", np.array(0), "of int64"),
         ("model_0", np.zeros(5), "'model_0' must have shape"),
         ("model_99", np.zeros(5), None),
         ("values_0", np.zeros((2, 2)), "at least 3 rows"),
@@ -368,6 +395,85 @@ def test_arrays_that_do_not_fit_are_refused(folder, name, value, words):
         return
     with pytest.raises(ValueError, match=f"`path` must be a saved fit, .*{words}"):
         gg.GraphGrad.load(folder)
+
+
+def test_the_dynamics_that_auto_came_to_are_kept(fitted, folder):
+    """A fit may turn out to be a map though the data say when."""
+    assert fitted.dynamics_ == "flow"
+    loaded = gg.GraphGrad.load(folder)
+    assert (loaded.dynamics, loaded.dynamics_) == ("auto", "flow")
+    y = fitted._checked().panel.series[0].values
+    model = gg.GraphGrad(degree=1, dt=LOTKA.dt, states=NAMES, dynamics="map").fit(y)
+    model.save(folder)
+    header, arrays = gg.storage.read(folder)
+    header["settings"]["dynamics"] = "auto"
+    gg.storage.write(folder, header, arrays)
+    loaded = gg.GraphGrad.load(folder)
+    assert (loaded.dynamics, loaded.dynamics_) == ("auto", "map")
+    same(loaded.coef_, model.coef_)
+
+
+def before(kind):
+    """A fit of format 1, what it gave when it was written, and its data."""
+    folder = FIXTURES / f"format1-{kind}"
+    told = json.loads((FIXTURES / f"format1-{kind}.json").read_text())
+    header, arrays = gg.storage.read(folder)
+    each = range(len(header["data"]["rows"]))
+    data = {"y": [arrays[f"values_{i}"] for i in each]}
+    if kind == "panel":
+        data["times"] = [arrays[f"times_{i}"] for i in each]
+        data["inputs"] = [arrays[f"inputs_{i}"] for i in each]
+    else:
+        data = {"y": data["y"][0]}
+    return gg.GraphGrad.load(folder), told, data
+
+
+@pytest.mark.parametrize("kind", ["map", "rate", "panel"])
+def test_fits_of_format_1_do_what_they_did(kind):
+    """Written before the change of the format, with their results beside them."""
+    model, told, data = before(kind)
+    assert model.dynamics_ == ("map" if kind == "map" else "difference")
+    still = np.zeros(model.coef_.shape)
+    if kind != "map":
+        still[[0, 1], [model.terms_.index(name) for name in NAMES]] = 1
+    np.testing.assert_array_equal(model.coef_, np.array(told["coef"]) - still)
+    ends = np.array(told["intervals"]) - still[..., None]
+    np.testing.assert_allclose(model.confidence_intervals(), ends, atol=1e-14)
+    np.testing.assert_array_equal(model.standard_errors_, told["standard_errors"])
+    assert model.outcome_ == told["outcome"] == "converged"
+    assert model.log_likelihood_ == told["log_likelihood"]
+    assert np.isclose(model.score(**data), told["score"], rtol=1e-12)
+    more, driven = {}, {}
+    if kind == "panel":
+        future = np.array(told["future_inputs"])
+        more = {name: part[1] for name, part in data.items()}
+        more["future_inputs"], driven = future, {"inputs": future}
+    ahead = model.forecast(5, members=6, **more).states.members
+    np.testing.assert_allclose(ahead, told["forecast"], rtol=1e-10)
+    alone = model.simulate(told["start"], 5, **driven)
+    np.testing.assert_allclose(alone, told["simulate"], rtol=1e-12)
+
+
+def test_equations_of_format_1_are_of_a_step():
+    model, told, _ = before("map")
+    assert model.equations() == told["equations"]
+    model, told, _ = before("rate")
+    # Then they were divided by dt, 0.1.
+    assert told["equations"][0] == "dprey/dt = 0.9991 prey - 0.10044 prey fox"
+    assert model.equations() == [
+        "prey[t+1] - prey[t] = 0.09991 prey - 0.010044 prey fox",
+        "fox[t+1] - fox[t] = -0.1501 fox + 0.007526 prey fox",
+    ]
+
+
+def test_fits_of_format_1_are_saved_in_the_present_one(tmp_path):
+    model, _, data = before("panel")
+    loaded = again(model, tmp_path)
+    agree(model, loaded, **data)
+    assert loaded.constraints == model.constraints
+    assert loaded.constraints[0].term == "prey"
+    assert np.isclose(loaded.constraints[0].value, 0.1)
+    assert gg.storage.read(tmp_path / "fit.zip")[0]["dynamics"] == "difference"
 
 
 def test_nothing_is_saved_before_a_fit(tmp_path):

@@ -14,7 +14,7 @@ from ..equations.prepare import prepare
 from ..equations.terms import Monomial
 from ..plots.phase import vector_field
 from ..report import Findings, write_report
-from ..solution import PaperSolution
+from ..solution import PaperSolution, Solution
 from .drawing import AbstractDrawn, rate_of, seen_states, series_times
 from .fitted import in_double
 from .record import Fit
@@ -164,10 +164,11 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     Raftery, JASA 90, 1995). Leaving a term out costs the square of its distance from
     zero in standard errors, and saves its price. What was given is sure.
     """
+    assert isinstance(fit.solution, Solution)
     away = fit.solution.departures()
     known = fit.standard_errors > 0
     errors = np.where(known, fit.standard_errors, 1.0)
-    odds = ((away / errors) ** 2 - fit.term_price) / 2
+    odds = ((away / errors) ** 2 - np.asarray(fit.solution.term_prices)) / 2
     # An estimate of what is all but certain says no more than that.
     sure = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
     return np.where(away != 0, np.where(known, sure, 1.0), 0.0)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..model import FlowMean, StateSpaceModel, check_dynamics
+from ..model import StateSpaceModel, check_dynamics
 from ..solution import Outcome, PaperSolution, Solution
 from .archive import GROUPED, array_fields, plain_fields
 from .frames import Panel, Series
@@ -111,13 +111,7 @@ class Stored:
         if f"model_{len(leaves)}" in self.arrays:
             raise ValueError("its model has more arrays than its settings say")
         rest = eqx.filter(model, eqx.is_array, inverse=True)
-        made = eqx.combine(jax.tree.unflatten(tree, stored), rest)
-        if not isinstance(made.mean, FlowMean):
-            return made
-        substeps = self.header["substeps"]
-        if type(substeps) is not int or not 1 <= substeps <= MOST_SUBSTEPS:
-            raise ValueError(f"its substeps must be a number of them, got {substeps!r}")
-        return made.with_mean(made.mean.with_substeps(substeps))
+        return eqx.combine(jax.tree.unflatten(tree, stored), rest)
 
     def solution(self, task: Task) -> tuple[Solution | PaperSolution, Inferred | None]:
         """What the solver found, and what follows from it if that is stored."""
@@ -128,16 +122,24 @@ class Stored:
             if self._sizes.setdefault(dim, size) != size:
                 raise ValueError(f"its arrays are not those of {size} {dim}")
         kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
+        if "solution_term_prices" not in self.arrays:  # as in files of format 1
+            prices = np.full((Nx, len(layout.terms)), _price(task))
+            self.arrays["solution_term_prices"] = prices
         found: dict[str, Any] = {}
         for field in dataclasses.fields(kind):
             if field.name in array_fields(kind):
                 shape = getattr(field.type, "dim_str", "Nx M")
-                kinds = "iu" if field.name in ("code", "sweeps") else "f"
+                kinds = _kinds(field.type)
                 found[field.name] = jnp.asarray(
                     self.take(f"solution_{field.name}", shape, kinds)
                 )
         if int(found["code"]) not in set(Outcome):
             raise ValueError(f"its outcome must be known, got {int(found['code'])}")
+        if kind is Solution and not 1 <= int(found["substeps"]) <= MOST_SUBSTEPS:
+            raise ValueError(
+                f"its substeps must be from 1 to {MOST_SUBSTEPS}, got "
+                f"{int(found['substeps'])}"
+            )
         if kind is Solution:
             return Solution(**found, **_plain(header)), None
         lengths = tuple(int(length) for length in header["lengths"])
@@ -169,6 +171,22 @@ class Stored:
                 raise ValueError(
                     f"its {key} in model.json are not those of its settings and arrays"
                 )
+
+
+def _kinds(annotation: Any) -> str:
+    """Kinds of numbers that an annotated array holds; floats without an annotation."""
+    names = getattr(annotation, "dtypes", ())
+    if "bool" in names or "bool_" in names:
+        return "b"
+    return "iu" if any(str(name).startswith("int") for name in names) else "f"
+
+
+def _price(task: Task) -> float:
+    """What each term cost when all cost the same."""
+    seen = np.sum(~np.isnan(task.prepared.data.ys))
+    weight = task.settings["penalty"]
+    price = np.log(seen) + 2 * np.log(max(1, task.n_open))
+    return float(price) * (1.0 if weight is None else weight)
 
 
 def _plain(header: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,10 @@ def from_format_1(
         return header, arrays
     form = header.pop("form")
     header["dynamics"] = _dynamics(form)
+    header["substeps"] = None
+    if "solution_prices" in arrays:  # of the adaptive solver
+        arrays = {**arrays, "solution_substeps": np.array(1)}
+        arrays["solution_noise_free"] = np.array(False)
     if "settings" in header:
         header["settings"] = _settings(header["settings"])
     if isinstance(header.get("left_out"), list):
