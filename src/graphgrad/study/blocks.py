@@ -106,12 +106,14 @@ def metric(name: str) -> Metric:
 
 def _block(name: str, study: Study, table: Summaries) -> Block:
     lines = [
-        Line(f"paper: {row}", tuple(map(_printed, metrics[name])), True)
+        Line(f"{study.printed_by}: {row}", tuple(map(_printed, metrics[name])), True)
         for row, metrics in study.paper.items()
         if name in metrics
     ]
     for method in study.methods:
-        values = [_value(name, table.get((cell.label, method))) for cell in study.cells]
+        values = [
+            _value(name, table.get((cell.label, method))) for cell in study.columns
+        ]
         if name == "relative_seconds":
             base = values[_base(study)]
             unit = np.nan if base is None else base.value
@@ -141,7 +143,7 @@ def _base(study: Study) -> int:
 def _rejected(study: Study, table: Summaries) -> Block:
     """Share of draws that ran away: all methods of a cell have the same data."""
     values = []
-    for cell in study.cells:
+    for cell in study.columns:
         told = [
             value
             for method in study.methods

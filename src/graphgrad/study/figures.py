@@ -108,7 +108,7 @@ def _order(study: Study) -> dict[str, int]:
 def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-    xs = np.array([cell.x for cell in study.cells], dtype=float)
+    xs = np.array([cell.x for cell in study.columns], dtype=float)
     printed = 0
     for line in block.lines:
         if line.printed:
@@ -135,9 +135,9 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
         panel.set_ylim(low / 2, high * 2)
     if (xs > 0).all() and xs.max() >= 8 * xs.min():
         panel.set_xscale("log")
-    ticks = [f"{cell.x:g}" for cell in study.cells]
+    ticks = [f"{cell.x:g}" for cell in study.columns]
     if study.axis == "cell":
-        ticks = [cell.label.replace(" T=", "\nT=") for cell in study.cells]
+        ticks = [cell.label.replace(" T=", "\nT=") for cell in study.columns]
     panel.xaxis.set_major_locator(FixedLocator(xs.tolist()))
     panel.xaxis.set_major_formatter(FixedFormatter(ticks))
     panel.xaxis.set_minor_locator(NullLocator())

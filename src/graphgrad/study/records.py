@@ -2,6 +2,7 @@
 
 import csv
 import io
+from hashlib import sha256
 
 import numpy as np
 
@@ -26,14 +27,14 @@ def as_csv(study: Study, table: Summaries, *, times: bool = True) -> str:
     for block in shown(study, table, times):
         for line in block.lines:
             source = "paper" if line.printed else "ours"
-            for cell, value in zip(study.cells, line.values, strict=True):
+            for cell, value in zip(study.columns, line.values, strict=True):
                 if value is None:
                     continue
                 place = (cell.label, line.name)
                 once = ["", ""]
                 if place in table and place not in told:
                     made = "; ".join(table[place].made)
-                    once = [configuration(cell, study.chunk), made]
+                    once = [_configuration(study, cell.label), made]
                     told.add(place)
                 counts = ["", ""] if line.printed else [value.known, value.fits]
                 writer.writerow(
@@ -57,7 +58,7 @@ def from_csv(study: Study, text: str) -> dict[tuple[str, str], Summary]:
             f"{study.name}.csv must have the columns {', '.join(COLUMNS)}. "
             "Remove it, and the page has what is stored alone."
         )
-    now = {cell.label: configuration(cell, study.chunk) for cell in study.cells}
+    now = {cell.label: _configuration(study, cell.label) for cell in study.columns}
     values: dict[tuple[str, str], dict[str, Value]] = {}
     for row in rows:
         value, half = (float(row[name] or "nan") for name in ("value", "half"))
@@ -74,6 +75,14 @@ def from_csv(study: Study, text: str) -> dict[tuple[str, str], Summary]:
         for row in rows
         if row["configuration"] and now.get(row["cell"]) == row["configuration"]
     }
+
+
+def _configuration(study: Study, column: str) -> str:
+    """Of the cells of a column."""
+    each = [configuration(c, study.chunk) for c in study.cells if c.column == column]
+    return (
+        each[0] if len(each) == 1 else sha256("".join(each).encode()).hexdigest()[:16]
+    )
 
 
 def _plain(value: float) -> str:

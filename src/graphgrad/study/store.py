@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .plan import Fits, Found, Study
+from .plan import Fits, Found, Study, together
 from .tasks import Row, Task, granted, tasks_of
 
 FORMAT = 0x67677374
@@ -87,12 +87,20 @@ class Store:
             )
 
     def found(self, study: Study, realisations: int) -> Found:
-        """What is stored of a study as it is now configured.
+        """What is stored of a study as it is now configured, column by column.
 
         Args:
             study: The study.
             realisations: Those of a higher number are left out.
         """
+        columns = {cell.label: cell.column for cell in study.cells}
+        parts = {}
+        for (label, method), fits in self.of_cells(study, realisations).items():
+            parts.setdefault((columns[label], method), []).append(fits)
+        return {place: together(fits) for place, fits in parts.items()}
+
+    def of_cells(self, study: Study, realisations: int) -> Found:
+        """The same, cell by cell."""
         found = {}
         for task in tasks_of(study, 1):
             most = granted(study, task.method, realisations)

@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from .plan import Fits, Found, Study
 
-LONG_TAILED = ("rmse", "nrmse")
+LONG_TAILED = ("rmse", "nrmse", "coefficient_error", "spectral_error", "fit_seconds")
 """What has its median shown, too."""
 
 
@@ -62,11 +62,11 @@ def summarise(found: Found) -> dict[tuple[str, str], Summary]:
 
 
 def _summary(fits: Fits) -> Summary:
-    values = {name: _mean(numbers) for name, numbers in fits.metrics.items()}
+    values = {name: _mean(v, fits.groups) for name, v in fits.metrics.items()}
     for name in LONG_TAILED:
         if name in fits.metrics:
             values[f"{name}_median"] = _median(fits.metrics[name])
-    values["seconds"] = _mean(fits.seconds)
+    values["seconds"] = _mean(fits.seconds, fits.groups)
     values["relative_seconds"] = _median(fits.seconds)
     gone, n = fits.metrics.get("rejected"), len(fits.seeds)
     if gone is not None and np.isfinite(gone).all():
@@ -78,10 +78,16 @@ def _summary(fits: Fits) -> Summary:
     return Summary(values, n, tuple(sorted(made)))
 
 
-def _mean(numbers: np.ndarray) -> Value:
-    known = numbers[np.isfinite(numbers)]
+def _mean(numbers: np.ndarray, groups: np.ndarray | None) -> Value:
+    """Of all; by the means of groups, of which the fits of one are much alike."""
+    on = np.isfinite(numbers)
+    known = numbers[on]
+    if groups is None:
+        apart = known
+    else:
+        apart = np.array([numbers[on & (groups == g)].mean() for g in set(groups[on])])
     mean = float(np.mean(known)) if len(known) else np.nan
-    return Value(mean, interval(known), len(known), len(numbers))
+    return Value(mean, interval(apart), len(known), len(numbers))
 
 
 def _median(numbers: np.ndarray) -> Value:

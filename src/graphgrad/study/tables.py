@@ -15,7 +15,7 @@ def markdown(study: Study, table: Summaries, *, times: bool = True) -> str:
         table: What its fits come to.
         times: Whether times are shown, which no two runs share.
     """
-    head = ["", "", "n", *(cell.label for cell in study.cells)]
+    head = ["", "", "n", *(cell.label for cell in study.columns)]
     rows = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
     for block in shown(study, table, times):
         for i, line in enumerate(block.lines):
@@ -29,9 +29,9 @@ def markdown(study: Study, table: Summaries, *, times: bool = True) -> str:
 
 def latex(study: Study, table: Summaries, *, times: bool = True) -> str:
     """A `tabular`, for papers; it needs the package booktabs."""
-    cells = " & ".join(_escaped(cell.label) for cell in study.cells)
+    cells = " & ".join(_escaped(cell.label) for cell in study.columns)
     lines = [
-        rf"\begin{{tabular}}{{ll{'r' * (1 + len(study.cells))}}}",
+        rf"\begin{{tabular}}{{ll{'r' * (1 + len(study.columns))}}}",
         r"\toprule",
         rf" &  & n & {cells} \\",
     ]
@@ -70,7 +70,7 @@ def notes(study: Study, table: Summaries) -> list[str]:
         for line in block.lines if not block.name.endswith("_median") else ():
             lacking = [
                 f"{value.fits - value.known} of {value.fits} fits at {cell.label}"
-                for cell, value in zip(study.cells, line.values, strict=True)
+                for cell, value in zip(study.columns, line.values, strict=True)
                 if value is not None and value.known < value.fits
             ]
             if lacking:

@@ -22,7 +22,7 @@ PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
 ROOMS = (
     *("library/*.py", "model/*.py", "engines/*.py", "penalties/*.py", "solvers/*.py"),
     *("selection/*.py", "systems/*.py", "metrics.py", "study/methods/*.py"),
-    *("study/draws.py", "study/scores.py"),
+    *("study/draws.py", "study/scores.py", "study/flow_*.py", "estimator/*.py"),
 )
 """Code that may move results."""
 
@@ -107,13 +107,13 @@ def tasks_of(
         study: The study.
         realisations: How many each method gets, if the study grants it so many.
         methods: Names of those that are run; all if None.
-        cells: Labels of those that are run; all if None.
+        cells: Names of those that are run: labels, columns, systems; all if None.
     """
     keep = study.keep_coefficients
     return [
         Task(study.name, cell, method, number, study.chunk, until, keep)
         for cell in study.cells
-        if cells is None or cell.label in cells
+        if cells is None or not cell.names.isdisjoint(cells)
         for number in range(_chunks(study, realisations))
         for method in study.methods
         if methods is None or method in methods
