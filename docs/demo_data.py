@@ -7,14 +7,17 @@ import numpy as np
 
 from graphgrad.demo import demo_data, demo_system
 
+STEPS = 200
+SPIN_UP = 500
+"""Steps after which the state is on the attractor."""
 MISSING = 0.1
 GAP = slice(90, 105)
 
 if __name__ == "__main__":
     system = demo_system()
     with jax.enable_x64(True):
-        path = system.simulate(jax.random.key(0), steps=200, bounded=True)
-    values = np.array(path.observations)
+        path = system.simulate(jax.random.key(0), steps=SPIN_UP + STEPS, bounded=True)
+    values = np.array(path.observations)[SPIN_UP:]
     values[np.random.default_rng(0).random(values.shape) < MISSING] = np.nan
     values[GAP] = np.nan
     with demo_data().open("w", newline="", encoding="utf-8") as file:

@@ -13,6 +13,7 @@ EXAMPLES = {
     "conserve": "conserve(S, I, R)",
     "only_edges": "only_edges(x1 > x2, x2 > x1)",
     "equal": "equal(x1: x2, x2: x1)",
+    "velocity": "velocity(x, v)",
 }
 """Kinds of constraints, each as it is written."""
 
@@ -58,7 +59,8 @@ def _read(text: str) -> Any:
         return make(*(_pair(kind, text, part, ":") for part in parts))
     numbers = {"known": 1, "bounds": 2}.get(kind, 0)
     names = len(parts) - numbers
-    wanted = {"forbid": 2, "sign": 3, "known": 2, "bounds": 2}.get(kind, names)
+    counts = {"forbid": 2, "sign": 3, "known": 2, "bounds": 2, "velocity": 2}
+    wanted = counts.get(kind, names)
     if names != wanted:
         raise ValueError(_fault(kind, text, f"it has {len(parts)} parts"))
     return make(*parts[:names], *(_number(kind, text, p) for p in parts[names:]))

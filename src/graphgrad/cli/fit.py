@@ -22,7 +22,9 @@ def fit(
     ] = None,
     dt: Annotated[
         float | None,
-        typer.Option(help="Length of a step.", show_default="median interval, or 1"),
+        typer.Option(
+            help="Time from row to row.", show_default="median interval of the times"
+        ),
     ] = None,
     out: Annotated[
         str | None, typer.Option(help="Folder of the run.", show_default="run")
@@ -44,19 +46,28 @@ def fit(
     ] = None,
     state_noise: Annotated[
         str | None,
-        typer.Option(help="Variance of a step's noise.", show_default="learn"),
+        typer.Option(
+            help="Variance of the process noise: in a unit of time for a flow, which "
+            "may have none, 0; in a step otherwise.",
+            show_default="learn",
+        ),
     ] = None,
     observation_noise: Annotated[
         str | None,
         typer.Option(
-            help="Variance of an observation's noise; one a column with commas.",
+            help="Variance of the measurement noise; one a column with commas.",
             show_default="learn",
         ),
     ] = None,
-    form: Annotated[
+    dynamics: Annotated[
         str | None,
-        typer.Option(help="map or rate: what is to be sparse.", show_default="map"),
+        typer.Option(
+            help="flow: dx/dt is a sum of terms; map: x[t+1] is; difference: "
+            "x[t+1] - x[t] is; auto: flow if times or --dt are given, else map.",
+            show_default="auto",
+        ),
     ] = None,
+    form: Annotated[str | None, typer.Option(hidden=True)] = None,
     engine: Annotated[
         str | None,
         typer.Option(help="auto, gaussian, particle or ensemble.", show_default="auto"),
@@ -81,6 +92,13 @@ def fit(
     inputs: Annotated[
         str | None,
         typer.Option(help="Columns that drive the states: u,v.", show_default="none"),
+    ] = None,
+    inputs_between: Annotated[
+        str | None,
+        typer.Option(
+            help="held or linear: what inputs of a flow do between rows.",
+            show_default="held",
+        ),
     ] = None,
     constraint: Annotated[
         list[str] | None,
@@ -121,8 +139,9 @@ def fit(
     Examples:
       graphgrad fit data.csv
       graphgrad fit data.csv --degree 2 --dt 0.02 --out run/ --observation-noise 1.0
-      graphgrad fit data.csv --columns prey,predator --form rate --json
+      graphgrad fit data.csv --columns prey,predator --dynamics map --json
       graphgrad fit data.csv --constraint 'forbid(x1, x3)' --refits 20
+      graphgrad fit data.csv --states x,v --constraint 'velocity(x, v)'
       graphgrad fit --config run/config.toml --out again/
     """  # noqa: D301
     given = {

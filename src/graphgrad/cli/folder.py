@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from .. import storage
 from ..files import beside
+from .options import DYNAMICS
 
 HEADER = "model.json"
 FILES = (
@@ -94,7 +95,13 @@ def read_header(folder: Path) -> dict[str, Any]:
             f"`run` must be the folder of a run, got {folder}: {reason}. "
             "`graphgrad fit` writes one."
         )
-    return storage.read(folder)[0]
+    header = storage.read(folder)[0]
+    if header.get("dynamics") not in DYNAMICS:
+        raise ValueError(
+            f"`run` must be the folder of a run, got {folder}: its {HEADER} has no "
+            f"dynamics that are known, {header.get('dynamics')!r:.40}."
+        )
+    return header
 
 
 def write_bands(

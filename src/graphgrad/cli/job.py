@@ -14,7 +14,7 @@ from .options import write_config
 from .reading import Table, check_data, read_table
 from .summary import equation_lines
 from .telling import interruptible
-from .understanding import step, understood
+from .understanding import MOTIONS, dynamics_of, step, understood
 
 LEVEL = 0.9
 """Probability of the bands in `states.csv`."""
@@ -52,8 +52,15 @@ def fit_and_write(
         for line in understood(table, options):
             say(line)
         sys.stdout.flush()
-        options["dt"], _ = step(table, options["dt"])
+        kind, _ = dynamics_of(table, options)
+        if table.times is not None:
+            options["dt"], _ = step(table, options["dt"])
         estimator = interruptible(lambda: _fitted(table, options, heard))
+        if estimator.dynamics_ != kind:
+            say(
+                f"Dynamics: {MOTIONS[estimator.dynamics_]}, in the end: the interval "
+                f"is too long for a {kind}, and this explains the data better."
+            )
         show(estimator)
         sys.stdout.flush()
         with new_folder(out) as folder:
@@ -86,7 +93,8 @@ def _fitted(table: Table, options: Mapping[str, Any], heard: list[Any]) -> Any:
         penalty=options["penalty"],
         selection=options["selection"],
         n_particles=options["particles"],
-        form=options["form"],
+        dynamics=options["dynamics"],
+        inputs_between=options["inputs_between"],
         constraints=read_constraints(options["constraints"] or ()),
         callback=listen,
         random_state=options["seed"],
@@ -111,7 +119,7 @@ def _fill(
     if times is None:
         times = table.times
         if times is None:
-            times = options["dt"] * np.arange(len(table.values))
+            times = estimator.dt_ * np.arange(len(table.values))
         times = times.tolist()
     estimator.save(folder)
     save_graphml(estimator.graph(), folder / "graph.graphml")
@@ -137,9 +145,8 @@ def _so_far(heard: list[Any], options: Mapping[str, Any]) -> list[str]:
     header = {
         "states": states,
         "terms": list(Polynomial(len(variables), options["degree"]).names(variables)),
-        "form": options["form"],
+        "dynamics": dynamics_of(table, options)[0],
         "coefficients": progress.coefficients,
-        "dt": options["dt"],
     }
     return [
         f"As far as it was (log-likelihood {progress.log_likelihood:.1f}), and not to "

@@ -10,7 +10,8 @@ from typing import Any
 from ..checks import check_at_least, check_choice, check_positive
 from .constraints import check_constraints
 
-FORMS = ("map", "rate")
+DYNAMICS = ("auto", "flow", "map", "difference")
+INPUTS_BETWEEN = ("held", "linear")
 ENGINES = ("auto", "gaussian", "particle", "ensemble")
 SOLVERS = ("adaptive", "paper")
 SELECTIONS = ("ebic", "held-out")
@@ -24,9 +25,10 @@ DEFAULTS: dict[str, Any] = {
     "time": None,
     "states": None,
     "inputs": None,
+    "inputs_between": "held",
     "state_noise": "learn",
     "observation_noise": "learn",
-    "form": "map",
+    "dynamics": "auto",
     "engine": "auto",
     "solver": "adaptive",
     "penalty": None,
@@ -46,12 +48,23 @@ def read_config(path: Path) -> dict[str, Any]:
         options = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"`--config` must be TOML, got {path}: {error}.") from None
+    refuse_form(f"form in {path}", options.pop("form", None))
     for name in options:
         check_choice(f"key in {path}", name, DEFAULTS)
     for name in ("data", "out"):
         if name in options:
             options[name] = str(path.parent / _text(name, options[name]))
     return options
+
+
+def refuse_form(name: str, form: Any) -> None:
+    """Say what took the place of `form`, if it is given."""
+    if form is not None:
+        now = "--dynamics" if name.startswith("--") else "dynamics"
+        raise ValueError(
+            f"`{name}` must be left out, got {form!r}. Use `{now}`: 'flow' for dx/dt, "
+            "'difference' for x[t+1] - x[t] (what form 'rate' was), 'map' for x[t+1]."
+        )
 
 
 def gather(config: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,6 +74,7 @@ def gather(config: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
         config: A file of options, or None.
         given: Those of the command line; None where there was nothing.
     """
+    refuse_form("--form", given.get("form"))
     told = {name: value for name, value in given.items() if value is not None}
     options = {**DEFAULTS, **(read_config(config) if config else {}), **told}
     if options["data"] is None:
@@ -131,9 +145,16 @@ def _noise(name: str, value: Any) -> Any:
     parts = value.split(",") if isinstance(value, str) else value
     remedy = "Give a variance, or one a column with commas, or 'learn'."
     if isinstance(parts, list) and len(parts) != 1:
-        return [check_positive(_flag(name), part, remedy) for part in parts]
+        return [_variance(name, part, remedy) for part in parts]
     only = parts[0] if isinstance(parts, list) else parts
-    return check_positive(_flag(name), only, remedy)
+    return _variance(name, only, remedy)
+
+
+def _variance(name: str, value: Any, remedy: str) -> float:
+    # A flow may have no process noise; whether this one may, the estimator says.
+    if name == "state_noise" and str(value).strip() in ("0", "0.0"):
+        return 0.0
+    return check_positive(_flag(name), value, remedy)
 
 
 def _flag(name: str) -> str:
@@ -163,7 +184,8 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "inputs": _names,
     "state_noise": _noise,
     "observation_noise": _noise,
-    "form": _one_of(FORMS),
+    "dynamics": _one_of(DYNAMICS),
+    "inputs_between": _one_of(INPUTS_BETWEEN),
     "engine": _one_of(ENGINES),
     "solver": _one_of(SOLVERS),
     "penalty": _positive("Leave it out for 1."),

@@ -65,8 +65,10 @@ def forecast(
     """  # noqa: D301
     from ..checks import check_at_least
     from .folder import check_file, new_file, read_header, write_bands
+    from .understanding import MOTIONS
 
-    read_header(run)  # what is wrong with it is said before anything is imported
+    # What is wrong with it is said before anything is imported.
+    motion = MOTIONS[read_header(run)["dynamics"]]
     check_at_least("--steps", steps, 1, "It is how far to look ahead.")
     check_at_least("--members", members, 1, "200 give fair bands.")
     if not 0 < level < 1:
@@ -81,8 +83,12 @@ def forecast(
         write_bands(file, when, names, ahead.mean, ahead.band())
     if ahead.message:
         typer.echo(f"graphgrad: {ahead.message}", err=True)
-    if out is not None:
-        typer.echo(f"Wrote {out}: {steps} steps, with bands of {level:.0%}.")
+    if out is None:
+        typer.echo(f"Forecast of a {motion}.", err=True)
+    else:
+        typer.echo(
+            f"Wrote {out}: {steps} steps of a {motion}, with bands of {level:.0%}."
+        )
 
 
 @reported
@@ -103,6 +109,7 @@ def compare(
     """  # noqa: D301
     from ..estimator import GraphGrad
     from .folder import read_header
+    from .understanding import MOTIONS
 
     names = [str(run) for run in runs]
     if len(set(names)) < len(names):
@@ -113,13 +120,18 @@ def compare(
     fits = {name: GraphGrad.load(run) for name, run in zip(names, runs, strict=True)}
     table = compare_fits(fits)
     terms = _terms(headers)
+    kinds = {name: header["dynamics"] for name, header in headers.items()}
     if as_json:
         rows = [row._asdict() for row in table.rows]
         tests = [test._asdict() for test in table.tests]
-        found = {"rows": rows, "tests": tests, "terms": terms}
+        found = {"rows": rows, "tests": tests, "dynamics": kinds, "terms": terms}
         typer.echo(json.dumps(found))
         return
     typer.echo(table)
+    for name, kind in kinds.items():
+        typer.echo(f"{name} is a {MOTIONS[kind]}.")
+    if len(set(kinds.values())) > 1:
+        typer.echo("Coefficients of one dynamics are not those of another.")
     differ = {t: c for t, c in terms.items() if 0 < len(c) < len(names)}
     typer.echo(f"Terms of all: {sum(len(c) == len(names) for c in terms.values())}")
     for term, coefficients in differ.items():

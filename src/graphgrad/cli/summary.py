@@ -6,24 +6,34 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from .understanding import MOTIONS
+
 KEYS = (
-    *("dt", "form", "states", "terms", "degrees", "coefficients", "adjacency"),
+    *("dt", "dynamics", "substeps"),
+    *("states", "terms", "degrees", "coefficients", "adjacency"),
     *("state_noise", "observation_noise", "log_likelihood", "penalty", "outcome"),
 )
 """Of `model.json`, what every version and every kind of fit has."""
 
 
+LEFT = {
+    "flow": "d{state}/dt",
+    "map": "{state}[t+1]",
+    "difference": "{state}[t+1] - {state}[t]",
+}
+"""What an equation is about."""
+
+
 def equation_lines(header: Mapping[str, Any], digits: int = 3) -> list[str]:
-    """One line a state, of `model.json` alone; rates if the fit looked for them.
+    """One line a state, of `model.json` alone.
 
     Examples:
-        >>> equation_lines({"states": ["x"], "terms": ["1", "x"], "form": "map",
-        ...                 "coefficients": [[-2.0, 0.91234]], "dt": 0.1})
-        ['x[t+1] = -2 + 0.912 x']
+        >>> equation_lines({"states": ["x"], "terms": ["1", "x"], "dynamics": "flow",
+        ...                 "coefficients": [[-2.0, 0.91234]]})
+        ['dx/dt = -2 + 0.912 x']
     """
-    matrix, rate = _matrix(header), header["form"] == "rate"
     lines = []
-    for state, row in zip(header["states"], matrix, strict=True):
+    for state, row in zip(header["states"], _matrix(header), strict=True):
         text = ""
         for value, term in zip(row, header["terms"], strict=True):
             if value:
@@ -31,7 +41,7 @@ def equation_lines(header: Mapping[str, Any], digits: int = 3) -> list[str]:
                 text += f" {'-' if value < 0 else '+'} {product}"
         # The first sign stands alone: nothing for plus, no blank after minus.
         first = "-" if text.startswith(" - ") else ""
-        left = f"d{state}/dt" if rate else f"{state}[t+1]"
+        left = LEFT[header["dynamics"]].format(state=state)
         lines.append(f"{left} = {first}{text[3:] or '0'}")
     return lines
 
@@ -40,19 +50,23 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
     """Lines that say what a run found."""
     from ..solution import Outcome
 
-    yield "Equations"
+    yield f"Equations of a {MOTIONS[header['dynamics']]}"
     yield from (f"  {line}" for line in equation_lines(header))
     yield ""
     yield from graph_lines(np.array(header["adjacency"]), header["states"])
     yield ""
     n_terms = np.count_nonzero(_matrix(header))
     yield f"Scores: log-likelihood {_shown(header['log_likelihood'])}, {n_terms} terms"
-    for name in ("state", "observation"):
-        variances = np.array(header[f"{name}_noise"], float)
+    length = "a unit of time" if header["dynamics"] == "flow" else "a step"
+    for name, called in (
+        ("state_noise", f"process noise in {length}"),
+        ("observation_noise", "measurement noise"),
+    ):
+        variances = np.array(header[name], float)
         if variances.ndim == 2:
             variances = np.diag(variances)
         shown = ", ".join(f"{variance:.3g}" for variance in np.atleast_1d(variances))
-        yield f"Variance of the {name} noise: {shown}"
+        yield f"Variance of the {called}: {shown}"
     outcome = header["outcome"]
     yield f"Outcome: {outcome}. {Outcome[outcome].advice}"
 
@@ -77,10 +91,4 @@ def _shown(value: float | None) -> str:
 
 
 def _matrix(header: Mapping[str, Any]) -> Float[np.ndarray, "Nx M"]:
-    """C of the map, or (C - I) / dt where the fit looked for a sparse rate."""
-    matrix = np.array(header["coefficients"], float)
-    if header["form"] == "map":
-        return matrix
-    for i, state in enumerate(header["states"]):
-        matrix[i, header["terms"].index(state)] -= 1
-    return matrix / header["dt"]
+    return np.array(header["coefficients"], float)

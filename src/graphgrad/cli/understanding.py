@@ -21,9 +21,17 @@ Seen: 2 states, 6 terms, 1000 rows 7 s; 3 states, 10 terms, 1000 rows 9 to 17 s 
 SHORT = 60
 """Seconds of a fit below which nothing is said of them."""
 
+MOTIONS = {
+    "flow": "flow, dx/dt = A phi(x)",
+    "map": "map, x[t+1] = C phi(x)",
+    "difference": "difference, x[t+1] - x[t] = A phi(x)",
+}
+"""How the state moves, in a few words."""
+
 
 def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
-    """Two lines about the data and the terms; for long fits one about the time."""
+    """Lines about data, terms and dynamics; for long fits one about the time."""
+    motion = dynamics_line(table, options)  # what is wrong is said before the rest
     T, missing = len(table.values), float(np.isnan(table.values).mean())
     states = options["states"] or list(table.names)
     hidden = [name for name in states if name not in table.names]
@@ -42,6 +50,7 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
         f"Looking among {n_terms} terms up to degree {options['degree']} in each "
         f"equation;{driven}{learnt}"
     )
+    yield motion
     seconds = duration(T, len(states), n_terms)
     if options["solver"] == "adaptive" and seconds > SHORT:
         most = "" if seconds < 3600 else " Try a part of the rows first."
@@ -49,6 +58,40 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
             f"Expect about {_spoken(seconds)}, on two cores and give or take a factor "
             f"of 3.{most}"
         )
+
+
+def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
+    """The dynamics that a fit takes, and why."""
+    asked, why = options["dynamics"], ""
+    if options["dt"] is not None:
+        why = "--dt is given"
+    if table.times is not None:
+        why = f"column {table.clock} says when"
+    if asked == "flow" and not why:
+        raise ValueError(
+            "`--dynamics` must be map or difference where nothing says when rows were "
+            "observed, got flow. Give --dt, or a column t or time; --dt 1 counts time "
+            "in rows."
+        )
+    if asked != "auto":
+        return asked, "as asked"
+    if options["solver"] == "paper":
+        return "map", "the paper's solver has no other"
+    return ("flow", why) if why else ("map", "nothing says when rows were observed")
+
+
+def dynamics_line(table: Table, options: Mapping[str, Any]) -> str:
+    """Which dynamics a fit takes, why, and how to ask for the other."""
+    kind, why = dynamics_of(table, options)
+    if why == "as asked":
+        return f"Dynamics: {MOTIONS[kind]}, as asked."
+    other = {
+        "flow": "--dynamics map asks for x[t+1] = C phi(x)",
+        "map": "--dt or a column t asks for a flow, dx/dt = A phi(x)",
+    }[kind]
+    if options["solver"] == "paper":
+        other = "--solver adaptive knows dx/dt = A phi(x)"
+    return f"Dynamics: {MOTIONS[kind]}, since {why}; {other}."
 
 
 def duration(n_rows: int, n_states: int, n_terms: int) -> float:

@@ -9,6 +9,9 @@ import typer
 
 from .telling import interruptible, reported
 
+SCHEMES = ("flow", "euler")
+DEMOS = ("lorenz", "hare-lynx")
+
 
 @reported
 def systems() -> None:
@@ -35,8 +38,14 @@ def simulate(
     steps: Annotated[int, typer.Option(help="Number of observations.")] = 200,
     dt: Annotated[
         float | None,
-        typer.Option(help="Length of a step.", show_default="the system's own"),
+        typer.Option(help="Time from row to row.", show_default="the system's own"),
     ] = None,
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="flow integrates accurately; euler takes the paper's step of dt."
+        ),
+    ] = "flow",
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     setting: Annotated[
         list[str] | None,
@@ -58,18 +67,22 @@ def simulate(
     Examples:
       graphgrad simulate lorenz63 --steps 200 --dt 0.02 --seed 0 --out data.csv
       graphgrad simulate lorenz96 --set n_states=5 --set forcing=8
+      graphgrad simulate lorenz63 --dt 0.02 --scheme euler
     """  # noqa: D301
-    from ..checks import check_at_least, check_positive
+    from ..checks import check_at_least, check_choice, check_positive
     from .folder import check_file, new_file
 
     check_at_least("--steps", steps, 1, "It is the number of observations.")
     check_at_least("--seed", seed, 0, "Any number from 0 on will do.")
+    check_choice("--scheme", scheme, SCHEMES)
     options = dict(_setting(text) for text in setting or [])
     if dt is not None:
         remedy = "It is the time between two observations."
         options["dt"] = check_positive("--dt", dt, remedy)
     check_file(out, force=force)
-    names, times, rows = interruptible(lambda: _draw(system, steps, seed, options))
+    names, times, rows = interruptible(
+        lambda: _draw(system, steps, seed, scheme, options)
+    )
     with new_file(out) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["t", *names])
@@ -80,6 +93,9 @@ def simulate(
 
 @reported
 def demo(
+    name: Annotated[
+        str, typer.Argument(help="lorenz or hare-lynx.", metavar="NAME")
+    ] = "lorenz",
     out: Annotated[
         str | None,
         typer.Option(help="Folder to write.", show_default="demo, demo-2, ..."),
@@ -89,27 +105,33 @@ def demo(
         bool, typer.Option("--force", help="Replace the run in the folder.")
     ] = False,
 ) -> None:
-    """Noisy data with gaps in; equations beside the true ones, graph and report out.
+    """Data in; equations beside those of the textbooks, graph and report out.
+
+    lorenz: the Lorenz system, simulated, through noise and with gaps. hare-lynx: pelts
+    of hares and lynxes that the Hudson's Bay Company took from 1900 to 1920.
 
     \b
     Examples:
       graphgrad demo
+      graphgrad demo hare-lynx
       graphgrad demo --out lorenz/
     """  # noqa: D301
-    from ..demo import beside_truth, demo_data
+    from ..checks import check_choice
+
+    check_choice("NAME", name, DEMOS)
+    from ..demo import DEMONSTRATIONS
     from .job import fit_and_write
     from .options import gather
     from .summary import graph_lines
 
+    chosen = DEMONSTRATIONS[name]
     folder = _free_name("demo") if out is None else Path(out)
-    typer.echo(
-        "The Lorenz system, through noise of size 1 and with gaps. What moves it?"
-    )
-    given = {"data": str(demo_data()), "out": str(folder), "seed": seed}
+    typer.echo(chosen.question)
+    given = {"data": str(chosen.data), "out": str(folder), "seed": seed}
 
     def show(fitted: Any) -> None:
         typer.echo("\nEquations")
-        for line in beside_truth(fitted):
+        for line in chosen.beside_truth(fitted):
             typer.echo(line)
         typer.echo("")
         for line in graph_lines(fitted.adjacency_, fitted.state_names_):
@@ -117,9 +139,11 @@ def demo(
         typer.echo(f"\nOutcome: {fitted.outcome_}. {fitted.advice_}")
 
     fit_and_write(gather(None, given), force=force, say=typer.echo, show=show)
+    other = next(each for each in DEMOS if each != name)
     typer.echo(f"\nThe report: open {folder / 'report.html'} in a browser.")
     typer.echo("Try next:")
     typer.echo(f"  graphgrad forecast {folder} --steps 50")
+    typer.echo(f"  graphgrad demo {other}")
     typer.echo("  graphgrad simulate lotka_volterra --steps 200 --out data.csv")
     typer.echo("  graphgrad fit data.csv --out run/        or a file of your own")
 
@@ -142,7 +166,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _draw(
-    name: str, steps: int, seed: int, options: dict[str, Any]
+    name: str, steps: int, seed: int, scheme: str, options: dict[str, Any]
 ) -> tuple[tuple[str, ...], list[str], list[list[float]]]:
     """Names of the states, times, and observations."""
     import jax
@@ -155,7 +179,7 @@ def _draw(
     with jax.enable_x64(True):
         system_key, data_key = jax.random.split(jax.random.key(seed))
         system = get(name, key=system_key, **options)
-        path = system.simulate(data_key, steps, bounded=True)
+        path = system.simulate(data_key, steps, scheme=scheme, bounded=True)
         # Twelve digits: 3 x 0.1 is 0.3.
         times = [f"{system.dt * (i + 1):.12g}" for i in range(steps)]
         return system.states, times, np.asarray(path.observations).tolist()
