@@ -20,7 +20,11 @@ from conftest import CACHE
 from graphgrad.cli import app
 from graphgrad.cli.job import fit_and_write
 from graphgrad.cli.options import gather
-from graphgrad.estimator import fitting
+from graphgrad.cli.summary import LEFT
+from graphgrad.cli.understanding import MOTIONS
+from graphgrad.demo import hare_lynx_book, hare_lynx_data
+from graphgrad.equations import prepare
+from graphgrad.estimator import estimator, fitting
 from graphgrad.solvers import AdaptiveProgress
 from stubs import least_squares
 
@@ -74,7 +78,13 @@ def test_fit_says_what_it_read_and_what_it_found(place):
         "nothing missing."
     )
     assert "6 terms up to degree 2" in lines[1]
-    assert "  prey[t+1] = 1.0" in said
+    assert lines[2] == (
+        "Dynamics: flow, dx/dt = A phi(x), since column t says when; --dynamics map "
+        "asks for x[t+1] = C phi(x)."
+    )
+    assert "Equations of a flow, dx/dt = A phi(x)" in said
+    assert "  dprey/dt = " in said
+    assert "Variance of the process noise in a unit of time: " in said
     assert "  predator     1         1" in said
     assert "Outcome: converged. The likelihood is at its top" in said
     # Nobody watches, so there is no progress.
@@ -90,7 +100,7 @@ def test_the_folder_of_a_run(place):
     truth = gg.systems.lotka_volterra().coefficients()
     C = np.array(header["coefficients"])
     assert ((C != 0) == (truth != 0)).all()
-    assert (header["dt"], header["form"]) == (0.03, "map")
+    assert (header["dt"], header["dynamics"]) == (0.03, "flow")
     assert header["states"] == ["prey", "predator"]
     assert header["degrees"] == gg.degree_matrix(2, 2).tolist()
     assert header["adjacency"] == [[1, 1], [1, 1]]
@@ -118,7 +128,9 @@ def test_show_repeats_what_fit_said(place):
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout in (place / "said").read_text()
     found = json.loads(_invoke("show", place / "run", "--json").stdout)
-    assert found["equations"][0].startswith("prey[t+1] = 1.03 prey - 0.003")
+    assert found["equations"][0].startswith("dprey/dt = ")
+    assert found["equations"][0].endswith(" prey predator")
+    assert (found["dynamics"], found["substeps"]) == ("flow", 1)
 
 
 def test_forecast(place):
@@ -129,8 +141,10 @@ def test_forecast(place):
     assert [float(r["t"]) for r in rows] == pytest.approx(3 + 0.03 * np.arange(1, 6))
     assert all(float(r["prey_low"]) < float(r["prey_high"]) for r in rows)
     assert _invoke("forecast", place / "run", *options).exit_code == 2
+    assert "5 steps of a flow, dx/dt = A phi(x), with bands of 90%" in run.stdout
     again = _invoke("forecast", place / "run", "--steps", "5", "--members", "50")
     assert again.stdout == (place / "forecast.csv").read_text()
+    assert again.stderr == "Forecast of a flow, dx/dt = A phi(x).\n"
     (place / "forecast.csv").unlink()
 
 
@@ -140,11 +154,13 @@ def test_compare(place, quick):
     compared = _invoke("compare", place / "run", place / "line")
     assert compared.exit_code == 0, compared.output
     assert "log-lik." in compared.stdout
-    assert "Only in some: prey predator in prey: -0.003" in compared.stdout
+    assert "Only in some: prey predator in prey: -0." in compared.stdout
+    assert f"{place / 'line'} is a flow, dx/dt = A phi(x)." in compared.stdout
     found = json.loads(
         _invoke("compare", place / "run", place / "line", "--json").stdout
     )
     assert len(found["rows"]) == 2
+    assert set(found["dynamics"].values()) == {"flow"}
 
 
 def test_only_runs_on_the_same_data_are_compared(place, quick, tmp_path):
@@ -158,10 +174,12 @@ def test_only_runs_on_the_same_data_are_compared(place, quick, tmp_path):
 
 
 def test_a_config_repeats_a_fit_exactly(quick, tmp_path, monkeypatch):
-    options = ("--degree", "1", "--observation-noise", "0.25,0.5", "--form", "rate")
+    options = ("--degree", "1", "--observation-noise", "0.25,0.5")
+    options += ("--dynamics", "difference")
     first = _invoke("fit", "data.csv", *options, "--seed", "3", "--out", tmp_path / "a")
     assert first.exit_code == 0, first.output
-    assert "dprey/dt = " in first.stdout
+    assert "Dynamics: difference, x[t+1] - x[t] = A phi(x), as asked." in first.stdout
+    assert "prey[t+1] - prey[t] = " in first.stdout
     monkeypatch.chdir(tmp_path)
     second = _invoke("fit", "--config", "a/config.toml", "--out", "b")
     assert second.exit_code == 0, second.output
@@ -181,6 +199,64 @@ def test_json_is_all_there_is(quick, tmp_path):
     assert found["outcome"] == "converged"
     assert "top" in found["advice"]
     assert len(found["equations"]) == 2
+    assert found["dynamics"] == "flow"
+
+
+def test_rows_without_times_are_a_map_unless_dt_is_given(quick, tmp_path):
+    lines = Path("data.csv").read_text().splitlines()
+    untimed = "\n".join(line.split(",", 1)[1] for line in lines)
+    (tmp_path / "data.csv").write_text(untimed)
+    data, out = tmp_path / "data.csv", tmp_path / "run"
+    run = _invoke("fit", data, "--degree", "1", "--out", out)
+    assert run.exit_code == 0, run.output
+    assert (
+        "Dynamics: map, x[t+1] = C phi(x), since nothing says when rows were observed; "
+        "--dt or a column t asks for a flow, dx/dt = A phi(x)." in run.stdout
+    )
+    assert "  prey[t+1] = " in run.stdout
+    assert "Variance of the process noise in a step: " in run.stdout
+    config = tomllib.loads((out / "config.toml").read_text())
+    assert "dt" not in config  # or it would be a flow the next time
+    assert config["dynamics"] == "auto"
+    again = _invoke("fit", "--config", out / "config.toml", "--out", tmp_path / "again")
+    assert again.exit_code == 0, again.output
+    assert gg.storage.read(tmp_path / "again")[0]["dynamics"] == "map"
+    timed = _invoke("fit", data, "--dt", "0.5", "--out", tmp_path / "timed")
+    assert timed.exit_code == 0, timed.output
+    assert "Dynamics: flow, dx/dt = A phi(x), since --dt is given;" in timed.stdout
+    states = (tmp_path / "timed" / "states.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in states[:3]] == ["t", "0.0", "0.5"]
+
+
+def test_the_dynamics_that_came_out_are_said(quick, tmp_path, monkeypatch):
+    """As where intervals are too long for a flow, and a map does better."""
+    chosen = estimator.choose_dynamics
+    monkeypatch.setattr(
+        estimator, "choose_dynamics", lambda _, *rest: chosen("map", *rest)
+    )
+    run = _invoke("fit", "data.csv", "--degree", "1", "--out", tmp_path / "run")
+    assert run.exit_code == 0, run.output
+    assert (
+        "Dynamics: map, x[t+1] = C phi(x), in the end: the interval is too long for a "
+        "flow, and this explains the data better." in run.stdout
+    )
+
+
+def test_the_words_are_those_of_the_equations():
+    assert MOTIONS == prepare.MOTIONS
+    for kind, left in LEFT.items():
+        assert left.format(state="fox") == prepare.left_side("fox", kind)
+
+
+@pytest.mark.parametrize("kind", ["map", "rate"])
+def test_runs_of_format_1_are_shown(kind):
+    run = Path(__file__).parent / "fixtures" / f"format1-{kind}"
+    shown = _invoke("show", run)
+    assert shown.exit_code == 0, shown.output
+    motion = {"map": "map, x[t+1] =", "rate": "difference, x[t+1] - x[t] ="}[kind]
+    assert f"Equations of a {motion}" in shown.stdout
+    left = {"map": "prey[t+1]", "rate": "prey[t+1] - prey[t]"}[kind]
+    assert f"  {left} = " in shown.stdout
 
 
 def test_a_run_is_replaced_by_force_alone(quick, tmp_path):
@@ -246,7 +322,7 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing(place, tmp_path):
 
 def test_a_fit_that_is_stopped_says_what_it_had(quick, tmp_path, monkeypatch):
     def stopped(*_, callback, **__):
-        C = np.array([[0, 1.03, 0, 0, -0.003, 0], [0, 0, 0.95, 0, 0.002, 0]])
+        C = np.array([[0, 1.03, 0, 0, -0.03, 0], [0, 0, -0.95, 0, 0.02, 0]])
         callback(AdaptiveProgress("refine", 10, 150, -12.34, 4, C))
         raise KeyboardInterrupt
 
@@ -258,7 +334,7 @@ def test_a_fit_that_is_stopped_says_what_it_had(quick, tmp_path, monkeypatch):
     assert "nothing was written" in said
     assert "log-likelihood -12.3" in note
     assert "not to be trusted yet" in note
-    assert lines[0] == "  prey[t+1] = 1.03 prey - 0.003 prey predator"
+    assert lines[0] == "  dprey/dt = 1.03 prey - 0.03 prey predator"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -270,22 +346,24 @@ def test_inputs_and_what_is_known(place, tmp_path, monkeypatch):
         return least_squares(key, ys, model, **options)
 
     monkeypatch.setattr(fitting, "adaptive", listening)
-    known = ("--constraint", "known(prey, prey, 1.03)", "--constraint")
+    known = ("--constraint", "known(prey, prey, 1.0)", "--constraint")
     known += ("only_edges(prey > prey, predator > prey)",)
     run = _invoke(
         *("fit", place / "data.csv", "--inputs", "predator", "--degree", "1"),
-        *(*known, "--out", tmp_path / "run"),
+        *(*known, "--inputs-between", "linear", "--out", tmp_path / "run"),
     )
     assert run.exit_code == 0, run.output
     assert "1 states prey;" in run.stdout
     assert "driven by predator" in run.stdout
     assert asked["constraints"] == (
-        gg.known("prey", "prey", 1.03),
+        gg.known("prey", "prey", 1.0),
         gg.only_edges([("prey", "prey"), ("predator", "prey")]),
     )
     assert asked["states"] == ("prey", "predator")
     config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
     assert config["inputs"] == ["predator"]
+    assert config["inputs_between"] == "linear"
+    assert gg.GraphGrad.load(tmp_path / "run").inputs_between == "linear"
     assert config["constraints"] == [known[1], known[3]]
 
 
@@ -294,6 +372,8 @@ def test_the_same_seed_simulates_the_same(tmp_path):
     first, again = (_invoke("simulate", *options).stdout for _ in range(2))
     other = _invoke("simulate", *options, "--seed", "1").stdout
     assert first == again != other
+    euler = _invoke("simulate", *options, "--scheme", "euler").stdout
+    assert first != euler
     assert first.splitlines()[0] == "t,x1,x2,x3"
     assert [line.split(",")[0] for line in first.splitlines()[1:]] == [
         *("0.02", "0.04", "0.06", "0.08")
@@ -321,16 +401,42 @@ def test_demo_finds_the_lorenz_equations(tmp_path):
     run = _run("demo", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert "200 rows, dt = 0.02 (from column t); 16.0% missing" in run.stdout
+    assert "Dynamics: flow, dx/dt = A phi(x), since column t says when" in run.stdout
     assert "Outcome: converged" in run.stdout
     assert "Of 30 possible terms none is wrong (F1 1.00)" in run.stdout
-    found, true = (
-        next(line for line in run.stdout.splitlines() if line.startswith(start))
-        for start in ("  found  x3[t+1] =", "  true   x3[t+1] =")
-    )
-    assert found != true
-    assert "x1 x2" in found
+    true = [line for line in run.stdout.splitlines() if line.startswith("  true")]
+    assert true == [
+        "  true   dx1/dt = -10 x1 + 10 x2",
+        "  true   dx2/dt = 28 x1 - 1 x2 - 1 x1 x3",
+        "  true   dx3/dt = -8/3 x3 + 1 x1 x2",
+    ]
     assert "open demo/report.html" in run.stdout
     assert (tmp_path / "demo" / "report.html").is_file()
+
+
+@pytest.mark.slow
+def test_demo_finds_lotka_and_volterra_in_pelts(tmp_path):
+    run = _run("demo", "hare-lynx", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "21 rows, dt = 1 (from column time); nothing missing" in run.stdout
+    header, _ = gg.storage.read(tmp_path / "demo")
+    book, library = hare_lynx_book()
+    found = np.array(header["coefficients"])
+    assert header["terms"] == list(library.names(("hare", "lynx")))
+    assert ((found != 0) == (book != 0)).all()
+    np.testing.assert_allclose(found[book != 0], book[book != 0], rtol=0.3)
+    assert "  book   dhare/dt = 0.55 hare - 0.028 hare lynx" in run.stdout
+    assert "  book   dlynx/dt = -0.84 lynx + 0.026 hare lynx" in run.stdout
+    assert "90 % intervals, given these terms:\n  hare in hare: 0." in run.stdout
+
+
+def test_pelts_are_those_of_the_book():
+    """The sums were added up by hand from Carpenter's table."""
+    with hare_lynx_data().open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["time"]) for row in rows] == list(range(1900, 1921))
+    assert np.isclose(sum(float(row["hare"]) for row in rows), 715.7)
+    assert np.isclose(sum(float(row["lynx"]) for row in rows), 423.5)
 
 
 def test_demo_writes_beside_an_older_one(quick, tmp_path, monkeypatch):
@@ -340,6 +446,13 @@ def test_demo_writes_beside_an_older_one(quick, tmp_path, monkeypatch):
     assert "open demo/report.html" in first.stdout
     assert "open demo-2/report.html" in second.stdout
     assert _invoke("demo", "--out", "demo").exit_code == 2
+    pelts = _invoke("demo", "hare-lynx")
+    assert pelts.exit_code == 0, pelts.output
+    assert "Who eats whom?" in pelts.stdout
+    assert "with the numbers of Howard (2009)" in pelts.stdout
+    assert "open demo-3/report.html" in pelts.stdout
+    wrong = _invoke("demo", "rabbits")
+    assert "`NAME` must be one of 'lorenz', 'hare-lynx', got 'rabbits'" in wrong.stderr
 
 
 def test_version_and_completion():

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from graphgrad import engines
-from graphgrad.cli import app, options
+from graphgrad import demo, engines, model, storage, systems
+from graphgrad.cli import app, options, zoo
 from graphgrad.estimator import fitting
-from graphgrad.solvers.adaptive import FORMS
 
 GOOD = "t,x,y\n0,1,2\n1,2,1\n2,1,3\n3,2,2\n"
 
@@ -88,7 +87,11 @@ def test_files_that_are_no_tables(place):
         ("--time when", "`--time` must be one of 't', 'x', 'y', got 'when'"),
         ("--observation-noise loud", "`--observation-noise` must be a positive"),
         ("--state-noise 1,-1", "`--state-noise` must be a positive finite number"),
-        ("--form flow", "`--form` must be one of 'map', 'rate', got 'flow'"),
+        ("--form rate", "`--form` must be left out, got 'rate'. Use `--dynamics`: 'fl"),
+        ("--dynamics rate", "`--dynamics` must be one of 'auto', 'flow', 'map'"),
+        ("--inputs-between up", "`--inputs-between` must be one of 'held', 'linear'"),
+        ("--constraint velocity(x)", "must be like velocity(x, v), got 'velocity(x)'"),
+        ("--observation-noise 0", "`--observation-noise` must be a positive"),
         ("--engine steam", "`--engine` must be one of 'auto'"),
         ("--solver none", "`--solver` must be one of 'adaptive', 'paper'"),
         ("--out good.csv", "`--out` must be a folder, got good.csv: a file"),
@@ -117,11 +120,18 @@ def test_options_that_cannot_be_met(place, arguments, complaint):
         ("degree = '2'", "`--degree` must be a whole number of at least 1, got '2'"),
         ("columns = 3", "`columns` must be names, got 3"),
         ("data = 3", "`data` must be text, got 3"),
+        ("form = 'map'", "`form in my.toml` must be left out, got 'map'. Use `dyn"),
     ],
 )
 def test_configs_that_cannot_be_read(place, text, complaint):
     Path("my.toml").write_text(text)
     assert complaint in _fails("fit", "good.csv", "--config", "my.toml")
+
+
+def test_a_flow_needs_times(place):
+    Path("rows.csv").write_text("x,y\n1,2\n2,1\n1,3\n3,2\n")
+    complaint = _fails("fit", "rows.csv", "--dynamics", "flow")
+    assert "nothing says when rows were observed, got flow. Give --dt" in complaint
 
 
 def test_what_the_estimator_refuses_is_one_line_too(place):
@@ -138,6 +148,8 @@ def test_folders_that_are_no_runs(place, command):
     Path("model.json").write_text("{}")
     Path("arrays.npz").write_text("")
     assert "has no 'format' of graphgrad" in _fails(command, ".")
+    storage.write("other", {"dt": 1.0}, {})
+    assert "no dynamics that are known, None" in _fails(command, "other")
 
 
 def test_systems_that_cannot_be_simulated(place):
@@ -152,7 +164,9 @@ def test_systems_that_cannot_be_simulated(place):
 
 
 def test_options_are_those_of_the_estimator():
-    assert options.FORMS == FORMS
+    assert ("auto", *model.DYNAMICS) == options.DYNAMICS
+    assert zoo.SCHEMES == systems.base.SCHEMES
+    assert tuple(demo.DEMONSTRATIONS) == zoo.DEMOS
     assert options.SOLVERS == fitting.SOLVERS
     assert options.SELECTIONS == fitting.SELECTIONS
     assert set(options.ENGINES) == {"auto", *engines.ENGINES}

@@ -102,10 +102,11 @@ def test_what_long_series_take_is_said(tmp_path):
     text = "x,y\n" + "\n".join(f"{a},{b}" for a, b in rows)
     table = _read(tmp_path, text)
     lines = list(understood(table, {**DEFAULTS, "data": "data.csv"}))
-    assert len(lines) == 3
-    assert lines[2].startswith("Expect about 2 min")
+    assert len(lines) == 4
+    assert lines[2].startswith("Dynamics: map, x[t+1] = C phi(x), since nothing says")
+    assert lines[3].startswith("Expect about 2 min")
     short = table._replace(values=table.values[:200])
-    assert len(list(understood(short, {**DEFAULTS, "data": "data.csv"}))) == 2
+    assert len(list(understood(short, {**DEFAULTS, "data": "data.csv"}))) == 3
 
 
 def test_configs_come_back(tmp_path):
