@@ -17,7 +17,8 @@ from graphgrad.model import GaussianNoise
 
 KEY = jax.random.key(1)
 SYSTEM = gg.systems.lorenz63(dt=0.02)
-TRUTH = SYSTEM.coefficients()
+TRUTH = SYSTEM.coefficients(dynamics="map")
+STEP_NOISE = SYSTEM.dt * SYSTEM.state_noise
 LEAVES = ("coefficients", "standard_errors", "log_likelihood", "states", "path")
 
 
@@ -25,7 +26,9 @@ LEAVES = ("coefficients", "standard_errors", "log_likelihood", "states", "path")
 def lorenz(steps=100):
     """The same draw in any precision."""
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, SYSTEM.simulate(jax.random.key(0), steps=steps))
+        return jax.tree.map(
+            np.asarray, SYSTEM.simulate(jax.random.key(0), steps=steps, scheme="euler")
+        )
 
 
 def jit(function):
@@ -42,10 +45,6 @@ def right(solution):
     return (solution.support() == (TRUTH != 0)).all()
 
 
-def selected(solution):
-    return np.asarray(solution.coefficients != solution.base)
-
-
 def assert_same(one, other):
     for name in LEAVES:
         assert (getattr(one, name) == getattr(other, name)).all(), name
@@ -55,14 +54,14 @@ def assert_same(one, other):
 def double():
     """The fit of Lorenz 63 in double precision, left to NumPy."""
     with jax.enable_x64(True):
-        solution = fit(lorenz().observations, SYSTEM.model())
+        solution = fit(lorenz().observations, SYSTEM.model(dynamics="map"))
         return jax.tree.map(np.asarray, solution)
 
 
 @pytest.fixture(scope="module")
 def single():
     """The same in the precision that JAX has by default, as people call it."""
-    return gg.adaptive(KEY, lorenz().observations, SYSTEM.model())
+    return gg.adaptive(KEY, lorenz().observations, SYSTEM.model(dynamics="map"))
 
 
 # Of one fit.
@@ -78,7 +77,7 @@ def test_lorenz_is_found(double):
     assert (double.coefficients[~double.support()] == 0).all()
     assert double.margin > 2
     # Given noises are left as they are.
-    np.testing.assert_allclose(double.state_noise, SYSTEM.state_noise)
+    np.testing.assert_allclose(double.state_noise, STEP_NOISE)
     np.testing.assert_allclose(double.observation_noise, SYSTEM.observation_noise)
 
 
@@ -132,7 +131,7 @@ def test_criterion_is_the_extended_bic(double):
     assert double.criterion == double.start_criteria.min()
     with jax.enable_x64(True):
         C, states = jnp.asarray(double.coefficients), jnp.asarray(double.states)
-        model = SYSTEM.model().with_coefficients(C)
+        model = SYSTEM.model(dynamics="map").with_coefficients(C)
         sweep = jit(gg.GaussianSmoother().sweep)
         again = sweep(KEY, model, jnp.asarray(lorenz().observations), states)
     np.testing.assert_allclose(again.log_likelihood, double.log_likelihood, atol=0.01)
@@ -141,7 +140,7 @@ def test_criterion_is_the_extended_bic(double):
 @pytest.mark.slow
 def test_solution_is_at_the_top_of_the_likelihood(double, x64):
     """The rise that Newton's step on the support promises is tiny."""
-    ys, model = jnp.asarray(lorenz().observations), SYSTEM.model()
+    ys, model = jnp.asarray(lorenz().observations), SYSTEM.model(dynamics="map")
     engine = gg.GaussianSmoother(iterations=3)
 
     @jit
@@ -187,7 +186,7 @@ def test_single_precision_finds_the_same(single, double):
 @pytest.mark.slow
 def test_keys_and_callbacks_do_not_matter(single):
     """Same key, another key (the engine draws nothing), somebody watching."""
-    ys, model = lorenz().observations, SYSTEM.model()
+    ys, model = lorenz().observations, SYSTEM.model(dynamics="map")
     assert_same(single, gg.adaptive(KEY, ys, model))
     assert_same(single, gg.adaptive(jax.random.key(99), ys, model))
     told = []
@@ -208,12 +207,12 @@ def test_keys_and_callbacks_do_not_matter(single):
 @pytest.mark.slow
 def test_observations_may_be_of_any_kind(single):
     ys = np.asarray(lorenz().observations).tolist()
-    assert_same(single, gg.adaptive(KEY, ys, SYSTEM.model()))
+    assert_same(single, gg.adaptive(KEY, ys, SYSTEM.model(dynamics="map")))
 
 
 @pytest.mark.slow
 def test_dearer_terms_are_fewer(single):
-    ys, model = lorenz().observations, SYSTEM.model()
+    ys, model = lorenz().observations, SYSTEM.model(dynamics="map")
     counts = []
     for weight in (0.3, 1.0, 3.0, 30.0):
         solution = gg.adaptive(KEY, ys, model, weight=weight)
@@ -228,29 +227,30 @@ def test_dearer_terms_are_fewer(single):
 
 
 @pytest.mark.slow
-def test_rates_are_departures_from_the_identity(single):
-    ys, model = lorenz().observations, SYSTEM.model()
-    solution = gg.adaptive(KEY, ys, model, form="rate")
-    identity = np.zeros_like(TRUTH)
-    identity[:, 1:4] = np.eye(3)
-    assert (solution.base == identity).all()
-    C, errors = np.asarray(solution.coefficients), np.asarray(solution.standard_errors)
-    assert (C[~selected(solution)] == identity[~selected(solution)]).all()
-    assert ((errors > 0) == selected(solution)).all()
-    # The right model has as many terms in both forms. Whatever is found instead (x2 x3
-    # is all but x2 in so short a series) must explain the data at least as well.
-    assert (identity != TRUTH).sum() == (TRUTH != 0).sum()
+def test_differences_are_departures_from_the_identity(single):
+    ys, model = lorenz().observations, SYSTEM.model(dynamics="difference")
+    solution = gg.adaptive(KEY, ys, model)
+    truth = SYSTEM.coefficients(dynamics="difference")
+    np.testing.assert_allclose(truth, TRUTH - np.eye(*TRUTH.shape, k=1), atol=1e-15)
+    assert not solution.base.any()
+    A, errors = np.asarray(solution.coefficients), np.asarray(solution.standard_errors)
+    assert (A[~solution.support()] == 0).all()
+    assert ((errors > 0) == solution.support()).all()
+    # The right model has as many terms in both. Whatever is found instead (x2 x3 is all
+    # but x2 in so short a series) must explain the data at least as well.
+    assert (truth != 0).sum() == (TRUTH != 0).sum()
     assert right(single)
     assert solution.criterion < single.criterion + 0.1
-    large = np.abs(TRUTH - identity) > 0.03
-    assert selected(solution)[large].all()
-    assert not single.base.any()
+    assert solution.support()[np.abs(truth) > 0.03].all()
+    # A map can be looked for as a difference without another model.
+    again = gg.adaptive(KEY, ys, SYSTEM.model(dynamics="map"), dynamics="difference")
+    assert_same(solution, again)
 
 
 @pytest.mark.slow
 def test_cut_short_it_says_so():
     """One sweep cannot both climb and see that no change pays."""
-    ys, model = lorenz().observations, SYSTEM.model()
+    ys, model = lorenz().observations, SYSTEM.model(dynamics="map")
     short = gg.AdaptiveSteps(2, ramp=1, sweeps=1)
     solution = fit(ys, model, settings=short)
     assert solution.outcome in (
@@ -265,12 +265,12 @@ def test_cut_short_it_says_so():
 
 @pytest.mark.slow
 def test_state_noise_is_learnt(x64):
-    ys, model = lorenz().observations, SYSTEM.model()
-    large = GaussianNoise.of(jnp.asarray(9 * SYSTEM.state_noise))
+    ys, model = lorenz().observations, SYSTEM.model(dynamics="map")
+    large = GaussianNoise.of(jnp.asarray(9 * STEP_NOISE))
     wrong = eqx.tree_at(lambda m: m.transition.noise, model, large)
     solution = fit(ys, wrong, learn=("state_noise",))
     assert right(solution)
-    ratio = np.asarray(solution.state_noise) / SYSTEM.state_noise
+    ratio = np.asarray(solution.state_noise) / STEP_NOISE
     assert (ratio < 3).all()
     assert (ratio > 1 / 3).all()
     np.testing.assert_allclose(solution.observation_noise, SYSTEM.observation_noise)
@@ -281,7 +281,7 @@ def test_state_noise_is_learnt(x64):
 def test_all_noises_are_learnt(x64):
     data = lorenz(200)
     learn = ("state_noise", "observation_noise", "initial")
-    solution = fit(data.observations, SYSTEM.model(), learn=learn)
+    solution = fit(data.observations, SYSTEM.model(dynamics="map"), learn=learn)
     assert right(solution)
     assert solution.outcome is gg.Outcome.converged
     ratio = np.asarray(solution.observation_noise) / SYSTEM.observation_noise
@@ -298,7 +298,7 @@ def test_all_noises_are_learnt(x64):
 
 @pytest.mark.slow
 def test_particles_find_what_gaussians_do():
-    model = gg.systems.damped_oscillator().model()
+    model = gg.systems.damped_oscillator().model(dynamics="map")
     ys = gg.simulate(jax.random.key(5), model, steps=60).observations
     engine = gg.ParticleSmoother(100, smoothing="backward")
     gaussian = gg.adaptive(KEY, ys, model)
@@ -323,7 +323,9 @@ def test_particles_find_what_gaussians_do():
             "`learn` must be one of 'state_noise', 'observation_noise', 'initial', "
             "got 'coefficients'",
         ),
-        ({"form": "ode"}, "`form` must be one of 'map', 'rate', got 'ode'"),
+        ({"form": "rate"}, "`form` must be left out, got 'rate'. Use `dynamics`"),
+        ({"dynamics": "ode"}, "`dynamics` must be one of 'auto', 'flow', .* got 'ode'"),
+        ({"dynamics": "flow"}, "`dynamics` must be .*'flow'"),
         ({"engine": "kalman"}, "`engine` must be one of 'auto', .* got 'kalman'"),
         ({"weight": -1.0}, "`weight` must be a positive finite number, got -1.0. 1 is"),
         ({"weight": np.nan}, "`weight` must be a positive finite number, got nan"),
@@ -335,7 +337,7 @@ def test_particles_find_what_gaussians_do():
 def test_bad_arguments_are_refused(options, message):
     ys = options.pop("ys", np.zeros((9, 3)))
     with pytest.raises(ValueError, match=message):
-        gg.adaptive(KEY, ys, SYSTEM.model(), **options)
+        gg.adaptive(KEY, ys, SYSTEM.model(dynamics="map"), **options)
 
 
 @pytest.mark.parametrize(
@@ -352,15 +354,8 @@ def test_bad_settings_are_refused(options, message):
         gg.AdaptiveSteps(**options)
 
 
-def test_rates_need_the_states_among_the_terms():
-    library = gg.UserTerms(2, {"x1^2": ([0], jnp.square), "x2": ([1], lambda x: x)})
-    model = gg.state_space_model(library, state_noise=1.0, observation_noise=1.0)
-    with pytest.raises(ValueError, match="`form` must be 'map' for a library without"):
-        gg.adaptive(KEY, np.zeros((9, 2)), model, form="rate")
-
-
 def test_a_model_of_another_precision_is_refused():
-    model = gg.systems.lotka_volterra().model()
+    model = gg.systems.lotka_volterra().model(dynamics="map")
     with (
         jax.enable_x64(True),
         pytest.raises(ValueError, match="JAX is set to, float64, got float32"),

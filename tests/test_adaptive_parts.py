@@ -396,7 +396,9 @@ def test_running_means_of_statistics(x64):
 def test_squares_survive_single_precision():
     """Terms to 30^3 and residuals of 0.14: sums about C do not cancel."""
     system = gg.systems.lorenz63(dt=0.02)
-    states = np.asarray(system.simulate(jax.random.key(0), steps=300).states, float)
+    states = np.asarray(
+        system.simulate(jax.random.key(0), steps=300, scheme="euler").states, float
+    )
     assert np.abs(states).max() > 30
     C, noise = np.random.default_rng(0).normal(size=(3, 20)), 0.02
     terms = np.asarray(system.library(3)(jnp.asarray(states[:-1])))
@@ -418,7 +420,7 @@ def test_squares_survive_single_precision():
             sums = quick_sums(
                 sweep,
                 system.library(3),
-                jnp.asarray(system.coefficients(3)),
+                jnp.asarray(system.coefficients(3, dynamics="map")),
                 jnp.asarray(np.tile(np.arange(20), (3, 1))),
             )
             assert sums.gram.dtype == (jnp.float64 if double else jnp.float32)
@@ -704,18 +706,18 @@ def test_a_hidden_term_is_found_as_a_stand_in():
 def test_restricted_noise_divides_by_degrees_of_freedom():
     """States seen exactly: s / (T - k) and a third, where likelihood has s / T."""
     system = gg.systems.lotka_volterra()
-    T, path = 400, system.simulate(jax.random.key(0), steps=400)
-    model = system.model()
+    T, path = 400, system.simulate(jax.random.key(0), steps=400, scheme="euler")
+    model = system.model(dynamics="map")
     seen = gg.state_space_model(
         model.library,
-        state_noise=system.state_noise,
-        observation_noise=1e-6 * system.state_noise,
+        state_noise=model.transition.noise.variances,
+        observation_noise=1e-6 * model.transition.noise.variances,
         initial_mean=path.states[0],
         initial_noise=1e-12,
     ).with_coefficients(model.coefficients)
     ys = jnp.asarray(path.states[1:])
     zeros = jnp.zeros_like(model.coefficients)
-    noise = jnp.asarray(system.state_noise)
+    noise = model.transition.noise.variances
     plan = Plan(
         ys,
         seen,
@@ -727,9 +729,11 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         still=zeros,
         ties=None,
         floor=noise,
+        price=jnp.ones_like(zeros),
         weight=jnp.array(1.0),
         path=path.states,
         unsure=jnp.zeros(T + 1, bool),
+        doubts=None,
         free=jnp.array(True),
     )
     unknowns = given(seen)

@@ -114,7 +114,7 @@ def test_likelihood_and_score_with_full_noise_and_one_state_seen(form, x64):
 def test_score_form_is_the_derivative_of_the_detached_filter(
     proposal, ess_threshold, x64
 ):
-    model = gg.systems.lorenz63(dt=0.02).model()
+    model = gg.systems.lorenz63(dt=0.02).model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=30).observations
     particle_filter = gg.ParticleFilter(
         50, proposal=proposal, ess_threshold=ess_threshold
@@ -154,7 +154,7 @@ def test_score_form_is_the_derivative_of_the_detached_filter(
 @pytest.mark.parametrize("proposal", ["bootstrap", "locally optimal"])
 def test_gradient_through_particles_matches_finite_differences(proposal, x64):
     """With ancestors and stopped denominators frozen, Alg. 2 is a smooth function."""
-    model = gg.systems.lorenz63(dt=0.02).model()
+    model = gg.systems.lorenz63(dt=0.02).model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=6).observations
     particle_filter = gg.ParticleFilter(20, proposal=proposal)
     key = jax.random.key(1)
@@ -294,7 +294,7 @@ def test_precision_follows_the_model_and_series_vmap(x64_on):
 
 def test_memory_of_a_score_gradient_is_small(x64):
     """As the compiler reports it, at K = T = 1000 in double precision."""
-    model = gg.systems.lorenz63(dt=0.02).model()
+    model = gg.systems.lorenz63(dt=0.02).model(dynamics="map")
     ys = jnp.zeros((1000, 3))
 
     def score(key, coefficients, ys):

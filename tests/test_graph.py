@@ -12,10 +12,10 @@ from graphgrad import graph, systems
 
 def test_lorenz63_is_the_graph_of_the_paper():
     system = systems.lorenz63()
-    A = graph.adjacency(system.coefficients(3), system.degrees(3))
+    A = graph.adjacency(system.coefficients(3, dynamics="map"), system.degrees(3))
     np.testing.assert_array_equal(A, [[1, 1, 0], [1, 1, 1], [1, 1, 1]])
     assert A.dtype == bool
-    drawn = graph.to_networkx(system.coefficients(), system.library())
+    drawn = graph.to_networkx(system.coefficients(dynamics="map"), system.library())
     assert set(drawn.nodes) == {"x1", "x2", "x3"}
     assert drawn.edges["x3", "x2"]["terms"] == ("x1 x3",)
     assert drawn.edges["x1", "x2"]["terms"] == ("x1", "x1 x3")
@@ -92,7 +92,9 @@ def test_a_chain_is_one_subsystem():
 
 def test_graphml_reads_back(tmp_path):
     system = systems.lotka_volterra()
-    drawn = graph.to_networkx(system.coefficients(), system.library(), system.states)
+    drawn = graph.to_networkx(
+        system.coefficients(dynamics="map"), system.library(), system.states
+    )
     path = tmp_path / "graph.graphml"
     graph.save_graphml(drawn, path)
     read = nx.read_graphml(path)
@@ -247,7 +249,7 @@ def test_every_edge_gets_its_verdict():
 def test_lorenz96_as_in_the_paper():
     """Its 80 links; a quadratic self loop is a right link by the wrong term."""
     system = systems.lorenz96()
-    truth, library = system.coefficients(), system.library()
+    truth, library = system.coefficients(dynamics="map"), system.library()
     perfect = graph.compare_graphs(truth, truth, library)
     assert perfect.counts["right"] == 80
     assert perfect.counts["absent"] == 320

@@ -8,13 +8,13 @@ import graphgrad as gg
 
 KEY = jax.random.key(1)
 SYSTEM = gg.systems.lotka_volterra()
-TRUTH = np.asarray(SYSTEM.coefficients() != 0)
+TRUTH = np.asarray(SYSTEM.coefficients(dynamics="map") != 0)
 WEIGHTS = (0.1, 1.0, 1000.0)
 SHORT = gg.AdaptiveSteps(rounds=1)  # The same programs as with more rounds.
 
 
 def series():
-    return SYSTEM.simulate(jax.random.key(0), steps=100).observations
+    return SYSTEM.simulate(jax.random.key(0), steps=100, scheme="euler").observations
 
 
 def check(choice):
@@ -29,13 +29,13 @@ def check(choice):
 
 @pytest.mark.slow
 def test_a_price_by_held_out_rows():
-    ys, model = series(), SYSTEM.model()
+    ys, model = series(), SYSTEM.model(dynamics="map")
     check(gg.choose_weight(KEY, ys, model, weights=WEIGHTS, settings=SHORT))
 
 
 @pytest.mark.slow
 def test_a_price_by_the_criterion_is_that_of_the_fits_one_by_one():
-    ys, model = series(), SYSTEM.model()
+    ys, model = series(), SYSTEM.model(dynamics="map")
     options = {"weights": WEIGHTS, "settings": SHORT}
     choice = gg.choose_weight(KEY, ys, model, by="ebic", **options)
     check(choice)
@@ -67,7 +67,7 @@ def test_the_right_degree_is_chosen():
 
 
 def test_bad_settings_are_named():
-    ys, model = series(), SYSTEM.model()
+    ys, model = series(), SYSTEM.model(dynamics="map")
     with pytest.raises(ValueError, match="`models` must hold at least one model"):
         gg.choose_model(KEY, ys, {})
     with pytest.raises(ValueError, match="`by` must be one of 'ebic', 'held-out'"):

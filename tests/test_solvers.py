@@ -178,7 +178,7 @@ def test_predictions_are_measured_against_persistence(x64):
 @pytest.mark.slow
 def test_a_model_that_lost_the_track_is_an_outcome():
     """Lorenz 63 with coefficients that make every state jump."""
-    model = gg.systems.lorenz63(dt=0.02).model()
+    model = gg.systems.lorenz63(dt=0.02).model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=30).observations
     start = -2 * np.asarray(model.coefficients)
     solution = gg.s_graphgrad(
@@ -203,11 +203,13 @@ def test_a_model_that_lost_the_track_is_an_outcome():
 def test_lorenz_as_stated_ends_with_an_outcome_that_says_so():
     """The paper's own example; see docs/paper.md for more seeds and more steps."""
     system = gg.systems.lorenz63()
-    ys = system.simulate(jax.random.key(0), steps=25, bounded=True).observations
+    ys = system.simulate(
+        jax.random.key(0), steps=25, bounded=True, scheme="euler"
+    ).observations
     solution = gg.b_graphgrad(
         jax.random.key(1),
         ys,
-        system.model(),
+        system.model(dynamics="map"),
         gg.L1(1.0),
         settings=gg.GradientSteps(100),
     )
@@ -260,7 +262,7 @@ def test_at_most_six_compilations_at_200_steps():
 @pytest.mark.slow
 def test_b_graphgrad_recovers_a_damped_linear_system(x64):
     """F1 is 1 for seeds 0 to 4; with 100 particles for ten seeds, see docs/paper.md."""
-    model = gg.systems.damped_oscillator().model()
+    model = gg.systems.damped_oscillator().model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=50).observations
     settings = gg.GradientSteps(particle_filter=gg.ParticleFilter(30))
     solution = gg.b_graphgrad(

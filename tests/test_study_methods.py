@@ -61,7 +61,7 @@ def test_a_study_is_whole(study):
     for rows in study.paper.values():
         for metric, values in rows.items():
             assert metric in study.metrics
-            assert len(values) == len(study.cells)
+            assert len(values) == len(study.columns)
     assert system_of(study.cells[0], 0).n_states >= 2
     assert study.remarks
 
@@ -109,7 +109,8 @@ def test_keys_depend_on_method_and_seed():
 
 
 def test_scores_by_hand(oscillations):
-    truth = oscillations.system.coefficients(1)  # [[0, .9, .3], [0, -.3, .9]]
+    # [[0, .9, .3], [0, -.3, .9]]
+    truth = oscillations.system.coefficients(1, dynamics="map")
     extra, missing = truth.copy(), truth.copy()
     extra[0, 0], missing[1, 1] = 0.6, 0.0
     found = scored(OSCILLATOR, oscillations, np.stack([truth, extra, missing]))
@@ -273,7 +274,7 @@ def test_states_of_oscillators_that_know_their_equations():
 def test_graphs_are_drawn_with_their_verdicts():
     cell = Cell("T=5", 5, "lorenz63", {"dt": 0.02}, steps=5)
     study = Study("graph", "Lorenz 63", (cell,), ("lasso", "pmle"))
-    estimate = system_of(cell, 0).coefficients(2).copy()
+    estimate = system_of(cell, 0).coefficients(2, dynamics="map").copy()
     estimate[0, 3] = 0.5  # x3 acts on x1, which it does not
     fits = Fits(np.arange(1), {}, np.ones(1), estimate[None], ())
     figure = graphs(study, {("T=5", "lasso"): fits})

@@ -13,8 +13,8 @@ from oracles import extended_kalman
 
 def _problem(n_states, steps):
     system = gg.systems.kuramoto(jax.random.key(0), n_states=n_states)
-    simulation = system.simulate(jax.random.key(1), steps=steps)
-    model = system.model(initial=simulation.states[0])
+    simulation = system.simulate(jax.random.key(1), steps=steps, scheme="euler")
+    model = system.model(initial=simulation.states[0], dynamics="map")
 
     def build(rate):
         return model.with_mean(EulerMean(rate, system.dt))
