@@ -7,7 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 
 class Outcome(IntEnum):
@@ -28,6 +28,7 @@ class Outcome(IntEnum):
     undecided = 7
     out_of_sweeps = 8
     not_determined = 9
+    interval_too_long = 10
 
     @property
     def advice(self) -> str:
@@ -76,6 +77,11 @@ _ADVICE = {
         "printed are one of many that do as well. A hidden state has no scale and no "
         "origin of its own: fix them with `known` where it acts and `forbid` or "
         "`known` for a constant; or see more of the states."
+    ),
+    Outcome.interval_too_long: (
+        "The interval between rows is too long for a flow: within one interval the "
+        "state forgets where it was, or moves faster than any number of steps of the "
+        "integration follows. Sample more often, or ask for `dynamics='map'`."
     ),
     Outcome.out_of_sweeps: (
         "The search for better terms was cut short: the equations may not be final. "
@@ -145,9 +151,10 @@ class Solution(AbstractSolution):
     """What the adaptive solver found.
 
     Attributes:
-        coefficients: C of the map, with exact zeros (or exact ones of the identity, in
-            rate form) where a term does not enter.
-        base: Coefficients that count as zero: zeros, or the identity in rate form.
+        coefficients: Those of the dynamics, with exact zeros where a term does not
+            enter.
+        base: Coefficients that count as zero: zeros, or the identity for states of a
+            map whose sum is conserved.
         standard_errors: Of the coefficients found, from the information of the data
             on them; zero where a term does not enter.
         state_noise: Variances of the state noise, learnt or given.
@@ -167,6 +174,10 @@ class Solution(AbstractSolution):
         sweeps: Number of sweeps that each start took.
         code: Number of the outcome.
         engine: The engine and why it was chosen.
+        substeps: Runge-Kutta steps that a flow takes in an interval; 1 otherwise.
+        noise_free: Whether process noise was to be learnt and nothing speaks for any:
+            the state noise is then the least that keeps the filter sound.
+        term_prices: What each coefficient cost.
     """
 
     coefficients: Float[Array, "Nx M"]
@@ -187,6 +198,9 @@ class Solution(AbstractSolution):
     start_criteria: Float[Array, "starts"]
     sweeps: Int[Array, "starts"]
     code: Int[Array, ""]
+    substeps: Int[Array, ""]
+    noise_free: Bool[Array, ""]
+    term_prices: Float[Array, "Nx M"]
     engine: str = eqx.field(static=True)
 
     def departures(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from ..compiling import compiled
 from ..model import GaussianNoise, StateSpaceModel, arrange, whole_series
 from ..solution import Solution
 from ..solvers import adaptive
+from ..solvers.substeps import substeps_of, with_substeps
 from .spike import edges_of
 
 
@@ -93,7 +94,9 @@ def stability(
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
 
     def fit(key: PRNGKeyArray, ys: Array, arrays: Any) -> tuple[Array, Array]:
-        found = adaptive(key, ys, eqx.combine(arrays, static), **options)
+        # The number of steps an interval is one for all.
+        refit = with_substeps(eqx.combine(arrays, static), substeps_of(model))
+        found = adaptive(key, ys, refit, **options)
         return found.coefficients, found.coefficients != found.base
 
     rows = jnp.asarray(np.stack([panel.ys for panel in panels]), scale.dtype)

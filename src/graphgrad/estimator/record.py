@@ -113,7 +113,7 @@ class Fit(NamedTuple):
     def substeps(self) -> int:
         """Runge-Kutta steps of a flow in an interval; 1 otherwise."""
         mean = self.model.mean
-        return mean.substeps if isinstance(mean, FlowMean) else 1
+        return int(mean.substeps) if isinstance(mean, FlowMean) else 1
 
     @property
     def initial(self) -> Any:

@@ -19,7 +19,6 @@ from .noise import AbstractScaleNoise
 from .state_space import StateSpaceModel
 from .transition import Schedule
 
-
 LONGEST = 2.0
 """Usual intervals from which on an interval of a flow is divided."""
 
@@ -193,7 +192,8 @@ def _each(name: str, value: Any, panel: list[np.ndarray], several: bool) -> list
 def _lay(i, ys, times, inputs, between, start, dt, longest):
     """Rows, paces, beginnings, first means, what is observed, and inputs of a series.
 
-    Inputs are those at the beginning and at the end of each step. A series after the first has a row more: its first state.
+    Inputs are those at the beginning and at the end of each step. A series after the
+    first has a row more: its first state.
     """
     lengths = np.full(len(ys), dt)
     if times is not None:

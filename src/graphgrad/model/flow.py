@@ -12,6 +12,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..library import AbstractLibrary
@@ -23,11 +24,11 @@ from .transition import (
     squares,
 )
 
-WEIGHTS = (1.0, 2.0, 2.0, 1.0)
-"""Of the stages of a Runge-Kutta step, in sixths."""
+STAGES = np.array([[0.0, 1 / 6], [0.5, 1 / 3], [0.5, 1 / 3], [1.0, 1 / 6]])
+"""Where in a Runge-Kutta step its stages are, and their weights."""
 
-PLACES = (0.0, 0.5, 0.5, 1.0)
-"""Where in a step its stages are."""
+MOST_SUBSTEPS = 32
+"""Runge-Kutta steps that an interval may take."""
 
 
 class FlowMean(AbstractLibraryMean):
@@ -38,7 +39,8 @@ class FlowMean(AbstractLibraryMean):
         coefficients: A, of shape `(Nx, M)`, in units per time.
         interval: Usual length of an interval.
         moment: What is special about this interval, if anything.
-        substeps: Runge-Kutta steps an interval.
+        substeps: Runge-Kutta steps an interval: a number that is known when the model
+            runs, so that all numbers share one compiled program.
 
     Examples:
         >>> import graphgrad as gg, jax.numpy as jnp
@@ -52,7 +54,7 @@ class FlowMean(AbstractLibraryMean):
     coefficients: Float[Array, "Nx M"]
     interval: Float[Array, ""]
     moment: Schedule | None = None
-    substeps: int = eqx.field(static=True, default=1)
+    substeps: Int[Array, ""] = eqx.field(converter=jnp.asarray, default=1)
 
     @property
     def dynamics(self) -> str:
@@ -63,31 +65,32 @@ class FlowMean(AbstractLibraryMean):
             return self.interval
         return self.interval * self.moment.pace
 
-    def with_substeps(self, substeps: int) -> "FlowMean":
+    def with_substeps(self, substeps: int | Array) -> "FlowMean":
         """The same flow with another number of steps an interval."""
-        return FlowMean(
-            self.library, self.coefficients, self.interval, self.moment, substeps
-        )
+        return eqx.tree_at(lambda mean: mean.substeps, self, jnp.asarray(substeps))
 
     def design(
         self, x: Float[Array, "*batch Nx"]
     ) -> tuple[Float[Array, "*batch M"], Float[Array, "*batch Nx"]]:
         d = self.noise_length() / self.substeps
+        C = self.coefficients.T
 
-        def step(carry: tuple[Array, Array], number: Array | int):
+        def step(carry: tuple[Array, Array], number: Array) -> tuple[Array, Array]:
             x, psi = carry
-            C, share = self.coefficients.T, number / self.substeps
-            move = jnp.zeros_like(x)
-            mean = jnp.zeros_like(psi)
-            for place, weight in zip(PLACES, WEIGHTS, strict=True):
-                here = share + place / self.substeps
-                terms = self.library(self.variables(x + place * d * move, here))
-                mean += weight / 6 * terms
-                move = terms @ C
-            return (x + d * (mean @ C), psi + mean), None
+
+            def stage(before: tuple[Array, Array], at: Array):
+                move, mean = before
+                place, weight = at
+                here = self.variables(x + place * d * move, self._share(number, place))
+                terms = self.library(here)
+                return (terms @ C, mean + weight * terms), None
+
+            start = jnp.zeros_like(x), jnp.zeros_like(psi)
+            (_, mean), _ = jax.lax.scan(stage, start, jnp.asarray(STAGES, x.dtype))
+            return x + d * (mean @ C), psi + mean
 
         start = x, jnp.zeros((*x.shape[:-1], self.library.n_terms), x.dtype)
-        _, psi = _repeat(step, start, self.substeps)
+        _, psi = self._repeat(step, start)
         return self.starting(d * psi, x)
 
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
@@ -124,24 +127,23 @@ class FlowMean(AbstractLibraryMean):
         n, M = self.coefficients.shape
         d = self.noise_length() / self.substeps
 
-        def step(carry: Expansion, number: Array | int):
-            one = self._substep(carry.value, d, number / self.substeps, active)
+        def step(carry: Expansion, number: Array) -> Expansion:
+            one = self._substep(carry.value, d, number, active)
             F = one.slope
             sources = sensitivity = turning = None
             if factor is not None:
                 assert carry.sources is not None
                 sources = F @ carry.sources @ F.T + _noise(F, factor, d)
-            if one.sensitivity is not None:
+            if active is not None:
                 sensitivity = F @ carry.sensitivity + one.sensitivity
                 turning = carry.turning + one.turning @ carry.slope
-            after = Expansion(
+            return Expansion(
                 one.value,
                 F @ carry.slope,
                 sources,
                 sensitivity=sensitivity,
                 turning=turning,
             )
-            return after, None
 
         sized = None if active is None else active.size
         start = Expansion(
@@ -153,7 +155,7 @@ class FlowMean(AbstractLibraryMean):
             sensitivity=None if sized is None else jnp.zeros((n, sized), x.dtype),
             turning=None if sized is None else jnp.zeros((M, n), x.dtype),
         )
-        found = _repeat(step, start, self.substeps)
+        found = self._repeat(step, start)
         if found.sources is not None:
             # No less noise than rounding makes, or covariances become singular.
             least = jnp.finfo(x.dtype).eps * (x**2 + found.value**2)
@@ -171,39 +173,60 @@ class FlowMean(AbstractLibraryMean):
         return found._replace(value=jnp.where(fresh, self.moment.starts, found.value))
 
     def _substep(
-        self, x: Array, d: Array, share: Array | float, active: Array | None
-    ) -> "_Substep":
+        self, x: Array, d: Array, number: Array, active: Array | None
+    ) -> "_Slopes":
         """One Runge-Kutta step, with its derivatives in the state and in A."""
         A, eye = self.coefficients, jnp.eye(len(x), dtype=x.dtype)
-        move, pull = jnp.zeros_like(x), jnp.zeros_like(eye)
-        total, slope = jnp.zeros_like(x), jnp.zeros_like(eye)
-        sensitivity = turning = push = 0.0
-        for place, weight in zip(PLACES, WEIGHTS, strict=True):
-            here = share + place / self.substeps
-            stage, turn = x + place * d * move, eye + place * d * pull
 
-            def terms_at(z: Array, here: Array | float = here) -> Array:
-                return self.library(self.variables(z, here))
+        def stage(before: tuple[_Slopes, _Slopes], at: Array):
+            last, total = before
+            place, weight = at
+            share = self._share(number, place)
+            here, turn = x + place * d * last.value, eye + place * d * last.slope
 
-            terms, change = terms_at(stage), jax.jacfwd(terms_at)(stage)
+            def terms_at(z: Array) -> Array:
+                return self.library(self.variables(z, share))
+
+            terms, change = terms_at(here), jax.jacfwd(terms_at)(here)
             J = A @ change
-            move, pull = A @ terms, J @ turn
-            total += weight / 6 * move
-            slope += weight / 6 * pull
+            push = turned = None
             if active is not None:
-                push = J @ (place * d * push) if place else 0.0
-                push = push + by_equation(terms, active)
-                sensitivity += weight / 6 * d * push
-                turning += weight / 6 * d * change @ turn
-        return _Substep(
-            x + d * total,
-            eye + d * slope,
-            None if active is None else jnp.asarray(sensitivity),
-            None if active is None else jnp.asarray(turning),
-        )
+                push = J @ (place * d * last.sensitivity) + by_equation(terms, active)
+                turned = change @ turn
+            now = _Slopes(A @ terms, J @ turn, push, turned)
+            return (
+                now,
+                jax.tree.map(lambda s, v: s + weight * d * v, total, now),
+            ), None
+
+        none = None if active is None else jnp.zeros((len(x), active.size), x.dtype)
+        still = None if active is None else jnp.zeros((A.shape[1], len(x)), x.dtype)
+        start = _Slopes(jnp.zeros_like(x), jnp.zeros_like(eye), none, still)
+        stages = jnp.asarray(STAGES, x.dtype)
+        (_, total), _ = jax.lax.scan(stage, (start, start), stages)
+        return total._replace(value=x + total.value, slope=eye + total.slope)
+
+    def _share(self, number: Array, place: Array) -> Array:
+        """Which share of the interval is over."""
+        return (number + place) / self.substeps
+
+    def _repeat(self, step, start):
+        """Take as many steps as there are; derivatives need a bound for them.
+
+        Of the steps only what they begin with is kept for derivatives.
+        """
+        step = jax.checkpoint(step)
+
+        def one(carry, number: Array):
+            taken = number < self.substeps
+            return jax.lax.cond(taken, step, lambda c, _: c, carry, number), None
+
+        return jax.lax.scan(one, start, jnp.arange(MOST_SUBSTEPS))[0]
 
 
-class _Substep(NamedTuple):
+class _Slopes(NamedTuple):
+    """A value and its derivatives; see `Expansion`."""
+
     value: Array
     slope: Array
     sensitivity: Array | None
@@ -220,10 +243,3 @@ def _noise(F: Array, factor: Array, d: Array) -> Float[Array, "m Nx Nx"]:
     half = jnp.eye(len(F), dtype=F.dtype) + away / 2 - away @ away / 8
     entered = squares(factor)
     return d / 6 * (F @ entered @ F.T + 4 * half @ entered @ half.T + entered)
-
-
-def _repeat(step, carry, times: int):
-    """Take a step once, or in a loop."""
-    if times == 1:
-        return step(carry, 0)[0]
-    return jax.lax.scan(step, carry, jnp.arange(times))[0]

@@ -180,9 +180,7 @@ def _groups(conserved: list[Conserve], told: _Told) -> list[list[int]]:
     return groups
 
 
-def _zero(
-    told: _Told, groups: list[list[int]], dynamics: str
-) -> tuple[Matrix, Matrix]:
+def _zero(told: _Told, groups: list[list[int]], dynamics: str) -> tuple[Matrix, Matrix]:
     """Coefficients that count as zero, and those that leave states as they are."""
     n = len(told.targets)
     if dynamics != "map":

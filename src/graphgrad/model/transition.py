@@ -368,7 +368,8 @@ class Transition(eqx.Module):
 
     def _fresh(self) -> Array:
         mean = self.mean
-        assert isinstance(mean, AbstractLibraryMean) and mean.moment is not None
+        assert isinstance(mean, AbstractLibraryMean)
+        assert mean.moment is not None
         return mean.moment.fresh
 
 

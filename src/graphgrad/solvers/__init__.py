@@ -6,8 +6,6 @@ A new solver is a file of its own and a line in `SOLVERS`.
 from collections.abc import Callable
 
 from ..solution import PaperSolution
-from .adaptive import AdaptiveProgress as AdaptiveProgress
-from .adaptive import AdaptiveSteps as AdaptiveSteps
 from .adaptive import adaptive as adaptive
 from .batching import AbstractBatching as AbstractBatching
 from .batching import FirstThenAll as FirstThenAll
@@ -21,6 +19,8 @@ from .paper import b_graphgrad as b_graphgrad
 from .paper import pmle as pmle
 from .paper import s_graphgrad as s_graphgrad
 from .paper import true_mle as true_mle
+from .search import AdaptiveProgress as AdaptiveProgress
+from .search import AdaptiveSteps as AdaptiveSteps
 from .steps import GradientSteps as GradientSteps
 
 SOLVERS: dict[str, Callable[..., PaperSolution]] = {

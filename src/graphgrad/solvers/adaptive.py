@@ -6,16 +6,15 @@ that ends with the lowest extended BIC is the solution.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
-from ..checks import check_at_least, check_choice, check_positive
+from ..checks import check_choice, check_positive
 from ..engines import AbstractEngine, choose_engine
 from ..model import (
     AbstractScaleNoise,
@@ -27,78 +26,10 @@ from ..model import (
 )
 from ..model.constraints import Constraint
 from ..model.knowledge import knowledge
-from ..solution import Solution
-from .anneal import Annealing
-from .finish import finish
-from .plan import Plan
-from .refine import Refinement
-from .stages import (
-    FEW,
-    anneal_starts,
-    begin_again,
-    begin_climbs,
-    begin_fit,
-    better_starts,
-    crossed_starts,
-    long_gaps,
-    random_starts,
-    refine_starts,
-    sees_all_states,
-    with_known_noise,
-)
-from .unknowns import LEARNABLE, independent_noise
-
-class AdaptiveSteps(eqx.Module):
-    """How long the adaptive solver goes on. There is no need to change it.
-
-    Attributes:
-        rounds: How often to anneal, at most.
-        anneal: Most annealing steps of a start in a round.
-        ramp: Steps over which the penalties rise.
-        sweeps: Most sweeps of a start after annealing.
-        climb: Most sweeps on one choice of terms.
-    """
-
-    rounds: int = eqx.field(static=True)
-    anneal: int = eqx.field(static=True)
-    ramp: int = eqx.field(static=True)
-    sweeps: int = eqx.field(static=True)
-    climb: int = eqx.field(static=True)
-
-    def __init__(
-        self,
-        anneal: int = 60,
-        *,
-        rounds: int = 3,
-        ramp: int = 20,
-        sweeps: int = 150,
-        climb: int = 15,
-    ):
-        self.rounds = check_at_least("rounds", rounds, 1, "3 are enough.")
-        self.anneal = check_at_least("anneal", anneal, 1, "60 is enough.")
-        self.ramp = check_at_least("ramp", ramp, 1, "A third of the steps is good.")
-        self.sweeps = check_at_least("sweeps", sweeps, 1, "150 is enough.")
-        self.climb = check_at_least("climb", climb, 4, "15 is enough.")
-
-
-class AdaptiveProgress(NamedTuple):
-    """What a callback is told.
-
-    Attributes:
-        stage: `"anneal"` or `"refine"`.
-        sweeps: Sweeps done in this stage by the slowest start.
-        most: Sweeps that this stage takes at most.
-        log_likelihood: Of the best start.
-        n_nonzero: Number of its terms.
-        coefficients: C of the best start as it is now, `(Nx, M)`.
-    """
-
-    stage: str
-    sweeps: int
-    most: int
-    log_likelihood: float
-    n_nonzero: int
-    coefficients: Any = None
+from ..solution import Outcome, Solution
+from .search import AdaptiveSteps, Search
+from .substeps import LEAST_MEMORY, doubling, next_size, substeps_of, with_substeps
+from .unknowns import LEARNABLE, fitted
 
 
 def adaptive(
@@ -161,72 +92,35 @@ def adaptive(
     _check_learnable(model, learn)
     ys = checked_series(ys, model, least=3)
     learn = tuple(learn)
-    options: dict[str, Any] = {"engine": engine, "learn": learn, "settings": settings}
     n_inputs = model.library.n_states - model.n_states
     told = knowledge(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
     )
-    weight = jnp.asarray(weight, ys.dtype)
-    gaps = isinstance(ys, Tracer) or bool(np.any(long_gaps(ys, model)))
-    plan, beginning = begin_fit(ys, model, weight, told, learn, gaps)
-    hidden = not sees_all_states(model)
-    # One call for each stage, unless somebody watches.
-    slice_ = 10 if callback is not None else settings.anneal + settings.sweeps
+    search = Search(
+        key, ys, told, jnp.asarray(weight, ys.dtype), engine, learn, settings, callback
+    )
+    if model.dynamics != "flow":
+        return search.solution(model, reason)
+    return _with_substeps(search, model, reason)
 
-    def climb(
-        starts: Refinement, plan: Plan, learn: tuple[str, ...], most: int
-    ) -> Refinement:
-        how = {**options, "learn": learn}
-        for until in range(slice_, settings.sweeps + slice_, slice_):
-            limits = np.int32(until), np.int32(most)
-            starts = refine_starts(key, starts, plan, *limits, **how)
-            if callback is not None:
-                so_far = starts.sweeps, settings.sweeps, starts.best
-                callback(_progress("refine", *so_far, plan))
-                if bool(np.all(starts.done)):
-                    break
-        return starts
 
-    # Terms are first exchanged with the state noise free, above what is known of it:
-    # a wrong model with little noise loses the data, and cannot be improved. With it
-    # known and independent the same program holds it fixed.
-    free = tuple(dict.fromkeys((*learn, "state_noise")))
-
-    def search(key: PRNGKeyArray, starts: Annealing) -> Refinement:
-        for until in range(slice_, settings.anneal + slice_, slice_):
-            starts = anneal_starts(key, starts, plan, np.int32(until), **options)
-            if callback is not None:
-                done = int(np.max(starts.step))
-                if done > 0:  # none where all starts agree
-                    so_far = starts.step, settings.anneal, starts
-                    callback(_progress("anneal", *so_far, plan))
-                if done < until:
-                    break
-        ready = begin_climbs(starts.unknowns, starts.path, plan)
-        return climb(ready, plan, free, settings.climb)
-
-    refinement = search(jax.random.fold_in(key, 0), beginning)
-    for number in range(1, settings.rounds):
-        annealing = begin_again(beginning, refinement, plan)
-        again = search(jax.random.fold_in(key, number), annealing)
-        refinement = better_starts(again, refinement)
-    if hidden and np.sum(told.open) <= FEW:
-        for number in range(settings.rounds):
-            random_key = jax.random.fold_in(key, settings.rounds + number)
-            again = random_starts(random_key, beginning, plan)
-            refinement = better_starts(
-                climb(again, plan, free, settings.climb), refinement
-            )
-    if "state_noise" not in learn:
-        plan = plan._replace(free=jnp.array(False))
-        refinement = with_known_noise(refinement, plan)
-        if independent_noise(model):
-            learn = free
-        refinement = climb(refinement, plan, learn, settings.climb)
-    # The last climb may take its time: laws that are not Gaussian, and noises that the
-    # data hardly tell, need it.
-    crossing = climb(crossed_starts(refinement, plan), plan, learn, 4 * settings.climb)
-    return finish(key, refinement, crossing, plan, reason=reason, **options)
+def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solution:
+    """Fit a flow with as many steps an interval as it turns out to need."""
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((search.ys, model))):
+        return search.solution(model, reason)
+    size = int(substeps_of(model))
+    while True:
+        found = search.solution(with_substeps(model, size), reason)
+        size = int(found.substeps)
+        flow = fitted(model, found, search.learn)
+        change = doubling(flow, search.ys, found.states)
+        needed = next_size(change, size)
+        if needed is None or float(change.memory) < LEAST_MEMORY:
+            code = jnp.asarray(Outcome.interval_too_long.value)
+            return eqx.tree_at(lambda solution: solution.code, found, code)
+        if needed <= size:
+            return found
+        size = needed
 
 
 def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
@@ -252,18 +146,3 @@ def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
             "`learn` must leave out 'observation_noise' for a law without a scale, got "
             f"{type(seen).__name__}. Give its parameters."
         )
-
-
-def _progress(
-    stage: str, sweeps: Any, most: int, starts: Any, plan: Plan
-) -> AdaptiveProgress:
-    best = int(np.argmax(np.asarray(starts.log_likelihood)))
-    parameters = np.asarray(starts.unknowns.parameters)[best]
-    return AdaptiveProgress(
-        stage=stage,
-        sweeps=int(np.max(sweeps)),
-        most=most,
-        log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
-        n_nonzero=int(np.count_nonzero(parameters)),
-        coefficients=np.asarray(plan.coefficients(jnp.asarray(parameters))),
-    )

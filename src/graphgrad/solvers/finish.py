@@ -10,10 +10,12 @@ from ..engines.gaussian import along
 from ..solution import Outcome, Solution
 from .outcome import against_persistence
 from .outlook import look
+from .plan import Plan
 from .price import extended_bic_price
 from .refine import one_sign, term_price
 from .statistics import gather, scatter
 from .subset import best_subset, inverse_on, price_path
+from .substeps import substeps_of
 from .variances import restricted
 
 MOST_LOOSE = 0.25
@@ -28,9 +30,9 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     best, done = jax.tree.map(lambda leaf: leaf[winner], (starts.best, starts.done))
     price, unknowns = term_price(plan), best.unknowns
     if "state_noise" in learn:
-        unknowns = unknowns._replace(
-            state_noise=restricted(unknowns, best.path, plan, learn)
-        )
+        noise = restricted(unknowns, best.path, plan, learn)
+        noise = jnp.where(plan.free, noise, unknowns.state_noise)
+        unknowns = unknowns._replace(state_noise=noise)
     model = plan.build(unknowns, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
     outlook = look(end_key, model, best.support, best.path, plan, engine)
@@ -74,7 +76,9 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         states=sweep.means(),
         state_covariances=sweep.covariances(),
         filtered=sweep.filtered,
-        prices=multiples * plan.weight * extended_bic_price(plan.ys, jnp.sum(plan.open)),
+        prices=multiples
+        * plan.weight
+        * extended_bic_price(plan.ys, jnp.sum(plan.open)),
         path=path,
         start_criteria=starts.best.criterion,
         sweeps=starts.sweeps,
@@ -87,7 +91,19 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
             jnp.any(plan.coefficients(unknowns.parameters)),
         ),
         engine=reason,
+        substeps=substeps_of(model),
+        noise_free=~plan.free & ("state_noise" in learn),
+        term_prices=_of_coefficients(price, plan),
     )
+
+
+def _of_coefficients(price: Array, plan: Plan) -> Array:
+    """Price of each coefficient; of tied ones that of the cheapest parameter."""
+    if plan.ties is None:
+        return price
+    each = jnp.where(plan.ties != 0, price[0], jnp.inf)
+    flat = jnp.min(each, axis=1)
+    return jnp.where(jnp.isfinite(flat), flat, 0).reshape(plan.base.shape)
 
 
 def _looseness(coefficients: Array, covariance: Array) -> Array:

@@ -29,7 +29,7 @@ def price_by_degree(
     degrees: Int[np.ndarray, "R K"],
     open_: Bool[Array, "R K"],
 ) -> Float[Array, "R K"]:
-    """log n + 2 log p_k + 2 k log 2 for a term of degree k, of which there are p_k.
+    """Charge log n + 2 log p_k + 2 k log 2 for each of the p_k terms of degree k.
 
     The prior behind it halves with every degree and is flat within one, so that the
     few terms of low degree are cheaper than the many of a high one.

@@ -14,6 +14,7 @@ from .price import extended_bic_price, price_by_degree, term_degrees
 from .refine import Refinement, begin_refinement, crossed, refine
 from .steps import where_each
 from .unknowns import Unknowns, given
+from .variances import NOISE_PRIOR
 
 GAMMAS = (0.5, 2.0, 8.0, 16.0)
 """How dear a term is while annealing: one start for each."""
@@ -203,11 +204,37 @@ def random_starts(key: Array, starts: Annealing, plan: Plan) -> Refinement:
 
 def with_known_noise(starts: Refinement, plan: Plan) -> Refinement:
     """Begin again from the best of each start, with the state noise that is known."""
+    known = given(plan.model).state_noise
+    return _with_noise(starts, jnp.where(known > 0, known, plan.floor), plan)
+
+
+def with_least_noise(starts: Refinement, plan: Plan) -> Refinement:
+    """Begin again from the best of each start, with the least process noise."""
+    return _with_noise(starts, plan.floor, plan)
+
+
+def _with_noise(starts: Refinement, noise: Array, plan: Plan) -> Refinement:
     unknowns = starts.best.unknowns
-    noise = given(plan.model).state_noise
     noise = jnp.broadcast_to(noise, unknowns.state_noise.shape)
     unknowns = unknowns._replace(state_noise=noise)
     return begin_climbs(unknowns, starts.best.path, plan)
+
+
+@compiled
+def if_needed(
+    noisy: Refinement, quiet: Refinement, plan: Plan
+) -> tuple[Refinement, Plan]:
+    """The fits without process noise, unless noise pays for its variances.
+
+    Each variance costs what the BIC charges for a parameter. The prior on variances,
+    which keeps them from zero, is no part of the comparison.
+    """
+    noise = noisy.best.unknowns.state_noise
+    n = jnp.sum(~jnp.isnan(plan.ys)).astype(noise.dtype)
+    cost = 2 * NOISE_PRIOR * jnp.log(noise) + jnp.log(n)
+    with_noise = noisy.best.criterion + jnp.sum(cost, axis=1)
+    needed = jnp.min(with_noise) < jnp.min(quiet.best.criterion)
+    return where_each(needed, noisy, quiet), plan._replace(free=plan.free & needed)
 
 
 @compiled

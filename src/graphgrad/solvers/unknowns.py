@@ -8,7 +8,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..engines.sweep import Sweep
-from ..model import AbstractScaleNoise, GaussianNoise, Schedule, StateSpaceModel
+from ..model import (
+    AbstractScaleNoise,
+    FlowMean,
+    GaussianNoise,
+    Schedule,
+    StateSpaceModel,
+)
 from ..solution import Solution
 
 LEARNABLE = ("state_noise", "observation_noise", "initial")
@@ -57,6 +63,11 @@ def fitted(
     model: StateSpaceModel, solution: Solution, learn: tuple[str, ...]
 ) -> StateSpaceModel:
     """The model with what a fit found."""
+    if isinstance(model.mean, FlowMean):
+        substeps = int(solution.substeps)
+        model = model.with_mean(model.mean.with_substeps(substeps))
+    if not bool(jnp.all(given(model).state_noise > 0)):  # none: the least that is sound
+        learn = (*learn, "state_noise")
     return build(model, solution.coefficients, found(solution), learn)
 
 

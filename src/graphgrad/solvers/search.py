@@ -1,0 +1,242 @@
+"""The stages of the adaptive solver in their order."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import PRNGKeyArray
+
+from ..checks import check_at_least
+from ..engines import AbstractEngine
+from ..model import StateSpaceModel
+from ..model.knowledge import Knowledge
+from ..solution import Solution
+from .anneal import Annealing
+from .finish import finish
+from .plan import Plan
+from .refine import Refinement
+from .stages import (
+    FEW,
+    anneal_starts,
+    begin_again,
+    begin_climbs,
+    begin_fit,
+    better_starts,
+    crossed_starts,
+    if_needed,
+    long_gaps,
+    random_starts,
+    refine_starts,
+    sees_all_states,
+    with_known_noise,
+    with_least_noise,
+)
+from .substeps import SIZES, doubling, next_size, substeps_of, with_substeps
+from .unknowns import independent_noise
+
+
+class AdaptiveSteps(eqx.Module):
+    """How long the adaptive solver goes on. There is no need to change it.
+
+    Attributes:
+        rounds: How often to anneal, at most.
+        anneal: Most annealing steps of a start in a round.
+        ramp: Steps over which the penalties rise.
+        sweeps: Most sweeps of a start after annealing.
+        climb: Most sweeps on one choice of terms.
+    """
+
+    rounds: int = eqx.field(static=True)
+    anneal: int = eqx.field(static=True)
+    ramp: int = eqx.field(static=True)
+    sweeps: int = eqx.field(static=True)
+    climb: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        anneal: int = 60,
+        *,
+        rounds: int = 3,
+        ramp: int = 20,
+        sweeps: int = 150,
+        climb: int = 15,
+    ):
+        self.rounds = check_at_least("rounds", rounds, 1, "3 are enough.")
+        self.anneal = check_at_least("anneal", anneal, 1, "60 is enough.")
+        self.ramp = check_at_least("ramp", ramp, 1, "A third of the steps is good.")
+        self.sweeps = check_at_least("sweeps", sweeps, 1, "150 is enough.")
+        self.climb = check_at_least("climb", climb, 4, "15 is enough.")
+
+
+class AdaptiveProgress(NamedTuple):
+    """What a callback is told.
+
+    Attributes:
+        stage: `"anneal"` or `"refine"`.
+        sweeps: Sweeps done in this stage by the slowest start.
+        most: Sweeps that this stage takes at most.
+        log_likelihood: Of the best start.
+        n_nonzero: Number of its terms.
+        coefficients: C of the best start as it is now, `(Nx, M)`.
+    """
+
+    stage: str
+    sweeps: int
+    most: int
+    log_likelihood: float
+    n_nonzero: int
+    coefficients: Any = None
+
+
+class Search(NamedTuple):
+    """What all fits of one call share.
+
+    Attributes:
+        key: Random key.
+        ys: Observations.
+        told: What is known of the equations.
+        weight: Makes terms dearer or cheaper.
+        engine: How the hidden path is inferred.
+        learn: What is learnt beside the coefficients.
+        settings: How long to go on.
+        callback: Called with an `AdaptiveProgress` now and then, if it is not None.
+    """
+
+    key: PRNGKeyArray
+    ys: Any
+    told: Knowledge
+    weight: Any
+    engine: AbstractEngine
+    learn: tuple[str, ...]
+    settings: AdaptiveSteps
+    callback: Any
+
+    def solution(self, model: StateSpaceModel, reason: str) -> Solution:
+        """Find terms, coefficients and noises.
+
+        Args:
+            model: What is known.
+            reason: The engine and why it was chosen, in words.
+        """
+        ys, key, settings, learn = self.ys, self.key, self.settings, self.learn
+        options = {"engine": self.engine, "learn": learn, "settings": settings}
+        gaps = isinstance(ys, Tracer) or bool(np.any(long_gaps(ys, model)))
+        plan, beginning = begin_fit(ys, model, self.weight, self.told, learn, gaps)
+        # Terms are first exchanged with the process noise free, above what is known of
+        # it: a wrong model with little noise loses the data, and cannot be improved.
+        # With it known and independent the same program holds it fixed.
+        free = tuple(dict.fromkeys((*learn, "state_noise")))
+
+        def round_of(number: int, starts: Annealing) -> Refinement:
+            starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
+            ready = begin_climbs(starts.unknowns, starts.path, plan)
+            return self._climb(ready, plan, free, settings.climb)
+
+        refinement = round_of(0, beginning)
+        if model.dynamics == "flow" and not isinstance(ys, Tracer):
+            needed = _needed_steps(refinement, plan, free)
+            if needed > int(substeps_of(model)):
+                # Terms were looked for with steps that are too long.
+                plan = plan._replace(model=with_substeps(plan.model, needed))
+                refinement = round_of(0, beginning)
+        for number in range(1, settings.rounds):
+            again = round_of(number, begin_again(beginning, refinement, plan))
+            refinement = better_starts(again, refinement)
+        if not sees_all_states(model) and np.sum(self.told.open) <= FEW:
+            for number in range(settings.rounds):
+                random_key = jax.random.fold_in(key, settings.rounds + number)
+                drawn = random_starts(random_key, beginning, plan)
+                again = self._climb(drawn, plan, free, settings.climb)
+                refinement = better_starts(again, refinement)
+        if "state_noise" not in learn:
+            plan = plan._replace(free=jnp.array(False))
+            refinement = with_known_noise(refinement, plan)
+            if independent_noise(model):
+                learn = free
+            refinement = self._climb(refinement, plan, learn, settings.climb)
+        elif model.dynamics == "flow":
+            quiet = plan._replace(free=jnp.array(False))
+            still = with_least_noise(refinement, quiet)
+            still = self._climb(still, quiet, learn, settings.climb)
+            refinement, plan = if_needed(refinement, still, plan)
+        # The last climb may take its time: distributions that are not Gaussian, and
+        # noises that the data hardly tell, need it.
+        crossing = crossed_starts(refinement, plan)
+        crossing = self._climb(crossing, plan, learn, 4 * settings.climb)
+        return finish(key, refinement, crossing, plan, reason=reason, **options)
+
+    @property
+    def _slice(self) -> int:
+        """Sweeps in one call: all of a stage, unless somebody watches."""
+        if self.callback is not None:
+            return 10
+        return self.settings.anneal + self.settings.sweeps
+
+    def _anneal(self, key: PRNGKeyArray, starts: Annealing, plan: Plan) -> Annealing:
+        most, slice_ = self.settings.anneal, self._slice
+        for until in range(slice_, most + slice_, slice_):
+            starts = anneal_starts(
+                key,
+                starts,
+                plan,
+                np.int32(until),
+                engine=self.engine,
+                learn=self.learn,
+                settings=self.settings,
+            )
+            if self.callback is not None:
+                done = int(np.max(starts.step))
+                if done > 0:  # none where all starts agree
+                    self.callback(_progress("anneal", starts.step, most, starts, plan))
+                if done < until:
+                    break
+        return starts
+
+    def _climb(
+        self, starts: Refinement, plan: Plan, learn: tuple[str, ...], most: int
+    ) -> Refinement:
+        sweeps, slice_ = self.settings.sweeps, self._slice
+        for until in range(slice_, sweeps + slice_, slice_):
+            starts = refine_starts(
+                self.key,
+                starts,
+                plan,
+                np.int32(until),
+                np.int32(most),
+                engine=self.engine,
+                learn=learn,
+                settings=self.settings,
+            )
+            if self.callback is not None:
+                so_far = starts.sweeps, sweeps, starts.best
+                self.callback(_progress("refine", *so_far, plan))
+                if bool(np.all(starts.done)):
+                    break
+        return starts
+
+
+def _needed_steps(starts: Refinement, plan: Plan, learn: tuple[str, ...]) -> int:
+    """Steps an interval that the best start needs."""
+    winner = int(np.argmin(np.asarray(starts.best.criterion)))
+    best = jax.tree.map(lambda leaf: leaf[winner], starts.best)
+    model = plan.build(best.unknowns, learn)
+    change = doubling(model, plan.ys, best.path)
+    return next_size(change, int(substeps_of(model))) or SIZES[-1]
+
+
+def _progress(
+    stage: str, sweeps: Any, most: int, starts: Any, plan: Plan
+) -> AdaptiveProgress:
+    best = int(np.argmax(np.asarray(starts.log_likelihood)))
+    parameters = np.asarray(starts.unknowns.parameters)[best]
+    return AdaptiveProgress(
+        stage=stage,
+        sweeps=int(np.max(sweeps)),
+        most=most,
+        log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
+        n_nonzero=int(np.count_nonzero(parameters)),
+        coefficients=np.asarray(plan.coefficients(jnp.asarray(parameters))),
+    )

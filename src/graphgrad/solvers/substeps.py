@@ -1,0 +1,94 @@
+"""How many Runge-Kutta steps an interval of a flow takes, by step doubling.
+
+A step is short enough if the data cannot tell it from half of it: if neither the
+log-likelihood nor the states after one interval, beside the measurement noise, change
+by what matters. Errors fall with the fourth power of the number of steps.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..compiling import compiled
+from ..engines.gaussian import GaussianSmoother, along
+from ..model import FlowMean, StateSpaceModel
+from .unknowns import given
+
+SIZES = (1, 2, 4, 8, 16)
+"""Steps an interval that are tried; twice as many must be possible."""
+
+TOLERANCE = 0.1
+"""Largest change of the log-likelihood, and of the sum of squared states."""
+
+LEAST_MEMORY = 0.1
+"""Of where a state was, the share left after an interval, below which none is."""
+
+
+class Doubling(NamedTuple):
+    """What changes when the number of steps is doubled, and what an interval leaves.
+
+    Attributes:
+        likelihood: Change of the log-likelihood.
+        squares: Sum of squared changes of what is seen of the states after one
+            interval, over the variances of the measurement noise.
+        memory: Norm of the derivative of the state after an interval in the one
+            before, in units of the states' deviations; the median over intervals.
+    """
+
+    likelihood: Float[Array, ""]
+    squares: Float[Array, ""]
+    memory: Float[Array, ""]
+
+
+def substeps_of(model: StateSpaceModel) -> Int[Array, ""]:
+    """Steps an interval; 1 for what is no flow."""
+    mean = model.transition.mean
+    return mean.substeps if isinstance(mean, FlowMean) else jnp.asarray(1)
+
+
+def with_substeps(model: StateSpaceModel, substeps: int | Array) -> StateSpaceModel:
+    """The same flow with another number of steps an interval."""
+    mean = model.mean
+    if not isinstance(mean, FlowMean):
+        return model
+    return model.with_mean(mean.with_substeps(substeps))
+
+
+@compiled
+def doubling(
+    model: StateSpaceModel, ys: Array, path: Float[Array, "T_plus_1 Nx"]
+) -> Doubling:
+    """What changes, for a fitted flow along its path."""
+    finer = with_substeps(model, 2 * substeps_of(model))
+    engine = GaussianSmoother()
+    values = [engine.log_likelihood(m, ys, path) for m in (model, finer)]
+    seen = model.observation.mean
+    change = seen(along(model, path[:-1])) - seen(along(finer, path[:-1]))
+    used = jnp.where(jnp.isnan(ys), 0, change**2 / given(model).observation_noise)
+    scale = jnp.maximum(jnp.std(path, axis=0), jnp.finfo(path.dtype).tiny)
+
+    def memory(moment, x: Array) -> Array:
+        slope = model.at(moment).transition.expand(x).slope
+        slope = slope * scale / scale[:, None]
+        return jnp.sqrt(jnp.sum(slope**2))
+
+    memories = jax.vmap(memory)(model.schedule, path[:-1])
+    return Doubling(jnp.abs(values[0] - values[1]), jnp.sum(used), jnp.median(memories))
+
+
+def next_size(found: Doubling, substeps: int) -> int | None:
+    """How many steps are enough: fewer, as many, more, or None if no number is."""
+    worst = max(float(found.likelihood), float(found.squares)) / TOLERANCE
+    if not np.isfinite(worst):
+        worst = 4.0**8
+    # Errors fall with the fourth power of the number, their squares with the eighth.
+    needed = substeps * worst ** (1 / 8)
+    if worst > 1:
+        needed = max(needed, 2 * substeps)
+    for size in SIZES:
+        if size >= 0.95 * needed:
+            return size
+    return SIZES[-1] if substeps < SIZES[-1] else None
