@@ -17,6 +17,7 @@ import inspect
 import json
 import math
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +103,9 @@ def named(powers: tuple[int, ...], names: list[str]) -> str:
 def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import dysts.flows as flows
-        from dysts.base import DATAPATH_CONTINUOUS
-    listed = sorted(json.loads(Path(DATAPATH_CONTINUOUS).read_text()))
+        flows = import_module("dysts.flows")
+        base = import_module("dysts.base")
+    listed = sorted(json.loads(Path(base.DATAPATH_CONTINUOUS).read_text()))
     systems = {}
     for name in listed:
         flow = getattr(flows, name)()

@@ -1,5 +1,6 @@
 """`graphgrad reproduce`: the paper's tables and figures, run again."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,7 @@ import typer
 from .telling import interruptible, reported
 
 if TYPE_CHECKING:
-    from ..study.plan import Found, Study
+    from ..study.plan import Study
     from ..study.running import Executor
     from ..study.store import Store
     from ..study.summary import Summaries
@@ -84,7 +85,7 @@ def reproduce(
         return
     chosen = (
         _chosen("--methods", methods, [m for study in studies for m in study.methods]),
-        _chosen("--cells", cells, [c.label for study in studies for c in study.cells]),
+        _chosen("--cells", cells, *_cells(studies)),
     )
 
     def work() -> list[str]:
@@ -101,7 +102,7 @@ def reproduce(
                 for study in studies:
                     faults += _run(study, realisations, chosen, results, execute)
                     jax.clear_caches()  # programs of one study are of no use to others
-                    _write(study, results.found(study, realisations), out, times)
+                    _write(study, results, realisations, out, times)
                 return faults
 
     try:
@@ -124,13 +125,26 @@ def _studies(name: str) -> "list[Study]":
     return [STUDIES[check_choice("NAME", name, (*STUDIES, "all", "list", "page"))]]
 
 
-def _chosen(flag: str, text: str | None, names: list[str]) -> list[str] | None:
+def _cells(studies: "list[Study]") -> tuple[list[str], list[str]]:
+    """What cells may be asked for by, and their labels, too many to be listed."""
+    cells = [cell for study in studies for cell in study.cells]
+    short = [name for cell in cells for name in sorted(cell.names - {cell.label})]
+    single = [cell.label for cell in cells if cell.names == {cell.label}]
+    return [*single, *short], [cell.label for cell in cells]
+
+
+def _chosen(
+    flag: str, text: str | None, names: list[str], others: Sequence[str] = ()
+) -> list[str] | None:
     from ..checks import check_choice
 
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
-    return [check_choice(flag, part, dict.fromkeys(names)) for part in parts]
+    return [
+        part if part in others else check_choice(flag, part, dict.fromkeys(names))
+        for part in parts
+    ]
 
 
 def _executor(
@@ -176,13 +190,16 @@ def _run(
         line("")
 
 
-def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:
+def _write(
+    study: "Study", store: "Store", realisations: int, out: Path, times: bool
+) -> None:
     """Print the table, and write it and the figure."""
     from ..files import write_whole
     from ..study import tables
     from ..study.figures import png
     from ..study.summary import summarise
 
+    found = store.found(study, realisations)
     title, table = f"# {study.title}\n\n", summarise(found)
     shown = tables.markdown(study, table, times=times)
     typer.echo(title + shown)
@@ -191,21 +208,25 @@ def _write(study: "Study", found: "Found", out: Path, times: bool) -> None:
     text = f"{title}{shown}\n![{study.title}]({study.name}.png)\n"
     write_whole(out / f"{study.name}.md", text.encode())
     names += [f"{study.name}.md", f"{study.name}.png"]
+    names += _systems(study, store, realisations, out)
     typer.echo(f"Wrote {out}: {', '.join(sorted(names))}.", err=True)
 
 
 def _write_page(
     studies: "list[Study]", store: "Store", realisations: int, out: Path
 ) -> None:
-    """Write the page, and the figures and tables of what it shows beside it."""
+    """Write the pages, and the figures and tables of what they show beside them."""
     from ..files import write_whole
+    from ..study.by_system import from_systems_csv
     from ..study.figures import png
-    from ..study.page import FOLDER, page
+    from ..study.page import page
     from ..study.records import from_csv
+    from ..study.scoreboards import scoreboards
     from ..study.summary import merged, summarise
 
-    folder, told = out / FOLDER, {}
+    told, systems = {}, {}
     for study in studies:
+        folder = out / study.folder
         found, before = store.found(study, realisations), {}
         if (file := folder / f"{study.name}.csv").is_file():
             before = from_csv(study, file.read_text())
@@ -213,10 +234,34 @@ def _write_page(
         if table:
             _files(study, table, folder, times=True)
         # Graphs need the coefficients of all that the table has.
-        if found and (study.figure == "ribbon" or set(found) == set(table)):
+        if found and (study.figure != "graphs" or set(found) == set(table)):
             write_whole(folder / f"{study.name}.png", png(study, table, found))
-    write_whole(out / "reproducing.md", page(studies, told).encode())
-    typer.echo(f"Wrote {out / 'reproducing.md'}.", err=True)
+        _systems(study, store, realisations, folder)
+        if (file := folder / f"{study.name}-systems.csv").is_file():
+            systems[study.name] = from_systems_csv(file.read_text())
+    ours = [study for study in studies if study.folder == "scoreboards"]
+    papers = [study for study in studies if study.folder == "reproducing"]
+    made = {
+        "reproducing.md": page(papers, told),
+        "scoreboards.md": scoreboards(ours, told, systems),
+    }
+    for name, text in made.items():
+        write_whole(out / name, text.encode())
+        typer.echo(f"Wrote {out / name}.", err=True)
+
+
+def _systems(study: "Study", store: "Store", realisations: int, out: Path) -> list[str]:
+    """Write how each system fared, of a study whose cells are systems."""
+    from ..files import write_whole
+    from ..study.by_system import is_by_system, systems_csv
+
+    found = store.of_cells(study, realisations) if is_by_system(study) else {}
+    if not found:
+        return []
+    file = out / f"{study.name}-systems.csv"
+    before = file.read_text() if file.is_file() else ""
+    write_whole(file, systems_csv(study, found, before).encode())
+    return [file.name]
 
 
 def _files(study: "Study", table: "Summaries", out: Path, times: bool) -> list[str]:

@@ -1,7 +1,7 @@
 """The data of a study: realisation number i is the same wherever it is drawn.
 
 The studies of the paper are of its Euler maps: they are simulated so, and their models
-and coefficients are those of the map.
+and coefficients are those of the map. Flows are in `flow_draws`.
 """
 
 import equinox as eqx
@@ -12,6 +12,7 @@ from jaxtyping import PRNGKeyArray
 from ..library import Polynomial
 from ..model import StateSpaceModel, state_space_model
 from ..systems import System, get, lorenz63
+from .flow_draws import SOURCES
 from .plan import Cell, Draws
 
 DATA = 2024
@@ -35,6 +36,8 @@ def lorenz63_unscaled(key: PRNGKeyArray, *, dt: float = 0.025) -> System:
 
 def system_of(cell: Cell, seed: int) -> System:
     """The system of one realisation; where its parameters are drawn, by the seed."""
+    if cell.system in SOURCES:
+        return SOURCES[cell.system].system(cell)
     key = jax.random.fold_in(jax.random.key(PARAMETERS), seed)
     if cell.system == "lorenz63_unscaled":
         return lorenz63_unscaled(key, **cell.options)
@@ -46,6 +49,8 @@ def draw(cell: Cell, seeds: np.ndarray) -> Draws:
 
     Realisation i depends on the cell and on i alone, not on those drawn with it.
     """
+    if cell.system in SOURCES:
+        return SOURCES[cell.system].draw(cell, np.asarray(seeds))
     systems, paths = [], []
     with jax.default_device(jax.devices("cpu")[0]):  # many short calls
         for seed in np.asarray(seeds).tolist():

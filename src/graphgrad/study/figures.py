@@ -1,7 +1,8 @@
 """The figure of a study: means and 95 % ribbons over what is varied."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -37,10 +38,16 @@ def ribbon(study: Study, table: Summaries, _: Found) -> "Figure":
     names = study.drawn or study.metrics
     drawn = [_shown(name, by_name) for name in names if name in by_name][:PANELS]
     figure = Figure(figsize=(3 + 4 * max(1, len(drawn)), 4.2), layout="constrained")
-    panels = figure.subplots(1, max(1, len(drawn)), squeeze=False)[0]
+    row = figure.subplots(1, max(1, len(drawn)), squeeze=False)[0]
     order = _order(study)
-    for panel, block in zip(panels, drawn, strict=False):
+    for panel, block in zip(row, drawn, strict=False):
         _panel(panel, study, block, order)
+    _legend(figure, row)
+    figure.suptitle(study.title, fontsize=11)
+    return figure
+
+
+def _legend(figure: "Figure", panels: "Iterable[Axes]") -> None:
     handles = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
@@ -53,8 +60,6 @@ def ribbon(study: Study, table: Summaries, _: Found) -> "Figure":
             frameon=False,
             fontsize=9,
         )
-    figure.suptitle(study.title, fontsize=11)
-    return figure
 
 
 def _shown(name: str, by_name: dict[str, Block]) -> Block:
@@ -66,6 +71,45 @@ def _shown(name: str, by_name: dict[str, Block]) -> Block:
     return block._replace(lines=(*printed, *block.lines))
 
 
+def panels(study: Study, table: Summaries, _: Found) -> "Figure":
+    """One row of panels for each of the first metrics, side by side what is varied."""
+    from matplotlib.figure import Figure
+
+    by_name = {block.name: block for block in blocks(study, table)}
+    names = study.drawn or study.metrics
+    drawn = [_shown(name, by_name) for name in names if name in by_name][:PANELS]
+    tall, wide = max(1, len(drawn)), len(study.panels)
+    size = (2.5 + 3.2 * max(wide, 2), 1 + 2.9 * tall)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(tall, wide, squeeze=False, sharey="row")
+    order = _order(study)
+    for row, block in zip(grid, drawn, strict=False):
+        for panel, (axis, places) in zip(row, study.panels.items(), strict=True):
+            _panel(panel, *_part(study, block, axis, places), order)
+            if panel is not row[0]:
+                panel.set_ylabel("")
+    _legend(figure, [panel for row in grid for panel in row])
+    figure.suptitle(study.title, fontsize=11)
+    return figure
+
+
+def _part(
+    study: Study, block: Block, axis: str, places: Mapping[str, float]
+) -> tuple[Study, Block]:
+    """What one panel shows: some columns, at places of their own."""
+    at = [i for i, cell in enumerate(study.columns) if cell.label in places]
+    cells = [study.columns[i] for i in at]
+    part = replace(
+        study,
+        cells=tuple(replace(c, x=places[c.label], settings={}) for c in cells),
+        axis=axis,
+    )
+    lines = (
+        line._replace(values=tuple(line.values[i] for i in at)) for line in block.lines
+    )
+    return part, block._replace(lines=tuple(lines))
+
+
 def graphs(study: Study, _: Summaries, found: Found) -> "Figure":
     """The true graph and the one that was found."""
     from .graphs import graphs as draw
@@ -75,6 +119,7 @@ def graphs(study: Study, _: Summaries, found: Found) -> "Figure":
 
 FIGURES: "dict[str, Callable[[Study, Summaries, Found], Figure]]" = {
     "ribbon": ribbon,
+    "panels": panels,
     "graphs": graphs,
 }
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_at_least, check_choice
-from ..library.degrees import degree_matrix, monomial_names
+from ..library.degrees import degree_matrix
+from ..systems.rates import polynomial_rate
 
 TOLERANCE = 1e-12
 """Of the integration, relative to the size of each state."""
@@ -75,19 +76,13 @@ def flow_systems() -> dict[str, FlowSystem]:
 
 
 def _system(name: str, told: dict[str, Any]) -> FlowSystem:
-    states = tuple(told["rates"])
-    names = monomial_names(degree_matrix(len(states), told["degree"]), states)
-    places = {term: i for i, term in enumerate(names)}
-    coefficients = np.zeros((len(states), len(names)))
-    for row, rate in zip(coefficients, told["rates"].values(), strict=True):
-        for term, value in rate.items():
-            row[places[term]] = value
+    rate = polynomial_rate(told["rates"])
     return FlowSystem(
         name=name,
-        states=states,
-        degree=told["degree"],
+        states=tuple(told["rates"]),
+        degree=rate.library.degree,
         period=told["period"],
-        coefficients=coefficients,
+        coefficients=rate.coefficients,
         starts=np.array(told["starts"]),
     )
 
@@ -104,40 +99,51 @@ def for_development(name: str) -> bool:
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 0
 
 
-@cache
-def _trajectory(name: str, points: int, rows: int, start: int) -> np.ndarray:
+def integrate(
+    coefficients: np.ndarray, degree: int, times: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """States of dx/dt = A phi(x) at some times, the first of which is the start's.
+
+    Args:
+        coefficients: `(Nx, M)`, A.
+        degree: Highest of the monomials phi.
+        times: `(T,)`, rising.
+        start: `(Nx,)`.
+
+    Returns:
+        `(T, Nx)`, each interval to about 1e-11 of a state's size.
+    """
     from scipy.integrate import solve_ivp
 
-    system = flow_systems()[name]
-    powers = degree_matrix(len(system.states), system.degree)
+    powers = degree_matrix(len(coefficients), degree).T
+    factors = [np.repeat(np.arange(len(start)), power).tolist() for power in powers]
     rates = [
-        [
-            (float(row[j]), np.repeat(np.arange(len(row_powers)), row_powers).tolist())
-            for j in np.flatnonzero(row)
-            for row_powers in [powers[:, j]]
-        ]
-        for row in system.coefficients
+        [(float(row[j]), factors[j]) for j in np.flatnonzero(row)]
+        for row in coefficients
     ]
 
     def rate(_: float, x: np.ndarray) -> list[float]:
+        # Of a few numbers, faster by themselves than as arrays.
         values = x.tolist()
-        return [
-            sum(c * prod([values[i] for i in term]) for c, term in r) for r in rates
-        ]
+        return [sum(c * prod([values[i] for i in f]) for c, f in row) for row in rates]
 
-    times = system.period / points * np.arange(rows)
-    first = system.starts[start]
-    scale = np.abs(system.starts).max(axis=0)
     path = solve_ivp(
-        *(rate, times[[0, -1]], first),
+        *(rate, times[[0, -1]], start),
         method="DOP853",
         t_eval=times,
         rtol=TOLERANCE,
-        atol=TOLERANCE * scale,
+        atol=TOLERANCE * np.maximum(np.abs(start), 1e-3 * np.abs(start).max()),
     )
     if not path.success:
-        raise ValueError(f"{name} could not be integrated: {path.message}")
+        raise ValueError(f"The flow could not be integrated: {path.message}")
     return path.y.T
+
+
+@cache
+def _trajectory(name: str, points: int, rows: int, start: int) -> np.ndarray:
+    system = flow_systems()[name]
+    times = system.period / points * np.arange(rows)
+    return integrate(system.coefficients, system.degree, times, system.starts[start])
 
 
 def trajectory(
@@ -153,6 +159,12 @@ def trajectory(
     """
     check_choice("name", name, flow_systems())
     return _trajectory(name, points, rows, start).copy()
+
+
+def noise_of(name: str, seed: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Standard normal numbers that depend on the name of a system and a seed."""
+    entropy = [seed, *hashlib.sha256(name.encode()).digest()[:4]]
+    return np.random.default_rng(entropy).standard_normal(shape)
 
 
 def flow_series(
@@ -180,6 +192,5 @@ def flow_series(
     """
     system = flow_systems()[check_choice("name", name, flow_systems())]
     xs = trajectory(name, points_per_period, rows=rows)
-    rng = np.random.default_rng([seed, *hashlib.sha256(name.encode()).digest()[:4]])
-    ys = xs + noise * xs.std(axis=0) * rng.standard_normal(xs.shape)
+    ys = xs + noise * xs.std(axis=0) * noise_of(name, seed, xs.shape)
     return ys, system.period / points_per_period, system.truth(), system.states

@@ -8,9 +8,6 @@ from .printed import not_stated
 from .summary import Summaries, Summary
 from .tables import made_with, markdown
 
-FOLDER = "reproducing"
-"""Where the figures are, beside the page."""
-
 HEAD = """\
 # Reproducing the paper
 
@@ -46,7 +43,7 @@ def page(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
         tables: What the fits of each come to, by its name.
     """
     run = [study for study in studies if tables[study.name]]
-    parts = [HEAD, _what_was_run(studies, tables)]
+    parts = [HEAD, what_was_run(studies, tables)]
     if run:
         parts.append("## Where the printed numbers and settings cannot hold\n")
         parts.append(_ran_away(ran_away(run, tables)))
@@ -56,11 +53,12 @@ def page(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
     for study in run:
         parts.append(f"## {study.name}: {study.title}\n")
         parts.append(markdown(study, tables[study.name]))
-        parts.append(f"![{study.title}]({FOLDER}/{study.name}.png)\n")
+        parts.append(f"![{study.title}]({study.folder}/{study.name}.png)\n")
     return "\n".join(part for part in parts if part)
 
 
-def _what_was_run(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
+def what_was_run(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
+    """Numbers of fits and hours, study by study, and what they were made with."""
     rows = []
     for study in studies:
         summaries = tables[study.name].values()

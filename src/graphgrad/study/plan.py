@@ -68,6 +68,8 @@ class Study:
         alone: Whether fits are timed, and run one after another on a quiet core.
         remarks: What a reader of the table must know.
         figure: Which of `figures.FIGURES` draws it.
+        panels: Of a figure by panels: what is on the axis of each, and where its
+            columns stand there.
         keep_coefficients: Whether the coefficients of every fit are stored, too.
     """
 
@@ -86,6 +88,7 @@ class Study:
     alone: bool = False
     remarks: tuple[str, ...] = ()
     figure: str = "ribbon"
+    panels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     keep_coefficients: bool = False
 
     @property

@@ -1,9 +1,10 @@
 """What is compared: a name, and a function that fits and scores a chunk."""
 
 from ..plan import Method
-from . import adaptive, lasso, sindy, yardstick
+from . import adaptive, flow, lasso, sindy, yardstick
 from .degeneracy import FILTERS
 from .filtering import STATES
+from .flow_sindy import SINDY
 from .paper import SOLVERS, graphgrad
 from .starts import several_starts
 from .timing import TIMED
@@ -20,6 +21,11 @@ METHODS: dict[str, Method] = {
     "sindy-stlsq": sindy.stlsq,
     "sindy-ensemble": sindy.ensemble,
     "sindy-weak": sindy.weak,
+    "flow": flow.flow,
+    "flow-noise-given": flow.noise_given,
+    "flow-ode-given": flow.ode_given,
+    "flow-one-unknown": flow.one_unknown,
+    **SINDY,
     **FILTERS,
     **TIMED,
     **STATES,

@@ -1,0 +1,73 @@
+"""The page "Scoreboards", from what is stored."""
+
+from collections.abc import Mapping, Sequence
+
+from .by_system import OfSystem, wrong
+from .page import what_was_run
+from .plan import Study
+from .summary import Summaries
+from .tables import markdown
+
+OURS = "flow"
+"""The method whose wrong systems are listed."""
+
+HEAD = """\
+# Scoreboards: flows beside peers and published numbers
+
+<!-- Written by `graphgrad reproduce page --out docs`; changes belong there. -->
+
+Equations dx/dt of systems that nobody here wrote, from noisy series sampled the way
+people sample; beside PySINDy on the same series, and beside what others published. Rows
+that begin with "published:" are as printed. The studies run, resume and spread over
+machines as those of [the paper](reproducing.md) do:
+
+```
+graphgrad reproduce flows --realisations 1 --cells Lorenz,Rossler --methods flow
+graphgrad reproduce flows --workers 16
+graphgrad reproduce lorenz-odr --cells "eps 0.2 time 6" --realisations 20
+graphgrad reproduce page --out docs
+```
+
+`--cells` takes a column ("100/period 1 %"), a system ("Lorenz"), or one system in one
+column ("Lorenz 100/period 1 %").
+"""
+
+
+def scoreboards(
+    studies: Sequence[Study],
+    tables: Mapping[str, Summaries],
+    systems: Mapping[str, Sequence[OfSystem]],
+) -> str:
+    """The page in Markdown.
+
+    Args:
+        studies: Those of the page.
+        tables: What the fits of each come to, by its name.
+        systems: How each system fared, by name of the study.
+    """
+    parts = [HEAD, what_was_run(studies, tables)]
+    for study in studies:
+        if not tables[study.name]:
+            continue
+        parts.append(f"## {study.name}: {study.title}\n")
+        parts.append(markdown(study, tables[study.name]))
+        parts.append(_wrong(systems.get(study.name, ())))
+        parts.append(f"![{study.title}]({study.folder}/{study.name}.png)\n")
+    return "\n".join(part for part in parts if part)
+
+
+def _wrong(rows: Sequence[OfSystem]) -> str:
+    """Which systems stay wrong, and in how many fits."""
+    found = wrong(list(rows), OURS)
+    if not found:
+        return ""
+    lines = [
+        f"- {column}: {', '.join(map(_said, ones)) if ones else 'none'}."
+        for column, ones in found.items()
+    ]
+    head = "Systems that `flow` did not get right in every fit, with how many it did:"
+    return f"{head}\n\n" + "\n".join(lines) + "\n"
+
+
+def _said(row: OfSystem) -> str:
+    return f"{row.system} ({row.exact} of {row.fits})"

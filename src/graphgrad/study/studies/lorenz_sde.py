@@ -1,0 +1,44 @@
+"""Lorenz with process noise, x1 alone seen, all known but rho: beside dynestyx."""
+
+from ..plan import Cell, Study
+from ..published import published
+
+PUBLISHED = published("lorenz-sde")
+METHODS = ("flow-one-unknown",)
+
+STUDIES = (
+    Study(
+        name="lorenz-sde",
+        title="Lorenz with process noise, x1 seen at dt 0.04: rho",
+        cells=(Cell("100 rows", 0, "lorenz-sde", steps=100),),
+        methods=METHODS,
+        metrics=(
+            "rho",
+            "rho_low",
+            "rho_high",
+            "rho_error",
+            "rho_covered",
+            "converged",
+            "fit_seconds_median",
+        ),
+        drawn=("rho", "fit_seconds_median"),
+        paper={
+            row: {metric: (value,) for metric, value in values.items()}
+            for row, values in PUBLISHED["rows"].items()
+        },
+        printed_by="published",
+        most=dict.fromkeys(METHODS, 100),
+        chunk=10,
+        axis="cell",
+        folder="scoreboards",
+        remarks=(
+            "Unit diffusion in every equation, x1 seen with unit variance at 100 times "
+            "from 0 to 4, the start from N((1, 1, 1), 0.01 I), Heun's steps of 0.001. "
+            "Noises and all coefficients are known but rho, which is 28.",
+            "Ends of intervals are means over draws; how many hold 28 is counted. "
+            "Seconds are medians: most fits find their program compiled. Published "
+            "seconds are of one series, with compilation, on another machine.",
+            f"Published: {PUBLISHED['source']}.",
+        ),
+    ),
+)
