@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .model import sign as sign
     from .model import simulate as simulate
     from .model import state_space_model as state_space_model
+    from .model import velocity as velocity
     from .penalties import L0 as L0
     from .penalties import L1 as L1
     from .penalties import GroupByEdge as GroupByEdge
@@ -98,7 +99,7 @@ _NAMES = {
     "model": (
         "Binomial MultiplicativeNoise NegativeBinomial Poisson StateSpaceModel "
         "StudentT UserDensity arrange bounds conserve equal forbid known only_edges "
-        "sign simulate state_space_model"
+        "sign simulate state_space_model velocity"
     ),
     "penalties": "L0 L1 GroupByEdge Nuclear Unpenalised",
     "selection": "choose_degree choose_model choose_weight fit_path tune_on_twin",

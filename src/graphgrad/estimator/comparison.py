@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_at_least
 from .estimator import GraphGrad
+from .frames import Series
 
 
 class FitRow(NamedTuple):
@@ -142,7 +143,8 @@ def _row(name: str, estimator: GraphGrad) -> FitRow:
 def _test(small: str, a: GraphGrad, large: str, b: GraphGrad) -> RatioTest | None:
     """The test, if all terms of a are in b, and b has more."""
     ours, theirs = _named(a), _named(b)
-    if not ours < theirs or a._fit.task.prepared.learn != b._fit.task.prepared.learn:
+    alike = a._fit.task.prepared.learn == b._fit.task.prepared.learn
+    if not (ours < theirs and alike and a.dynamics_ == b.dynamics_):
         return None
     statistic = max(0.0, 2 * (b.log_likelihood_ - a.log_likelihood_))
     degrees = len(theirs) - len(ours)
@@ -158,12 +160,18 @@ def _named(estimator: GraphGrad) -> set[tuple[str, str]]:
 
 
 def _same_data(a: GraphGrad, b: GraphGrad) -> bool:
-    ours, theirs = a._fit.data, b._fit.data
-    times = [
-        () if data.model.schedule is None else (data.model.schedule.pace,)
-        for data in (ours, theirs)
-    ]
-    return np.array_equal(ours.ys, theirs.ys, equal_nan=True) and (
-        len(times[0]) == len(times[1])
-        and all(np.array_equal(x, y) for x, y in zip(*times, strict=True))
+    """Whether rows and times are the same, whatever dynamics made of them."""
+    ours, theirs = a._fit.panel.series, b._fit.panel.series
+    return len(ours) == len(theirs) and all(
+        np.array_equal(x.values, y.values, equal_nan=True)
+        and np.array_equal(_times(x, a), _times(y, b))
+        for x, y in zip(ours, theirs, strict=True)
     )
+
+
+def _times(series: Series, estimator: GraphGrad) -> np.ndarray:
+    """When rows were observed, in units of the usual interval."""
+    if series.times is None:
+        return np.arange(len(series.values), dtype=float)
+    times = np.asarray(series.times, float)
+    return np.round((times - times[0]) / estimator.dt_, 9)

@@ -4,11 +4,14 @@ import sys
 from typing import Any
 
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from ..graph import adjacency
 from ..model import knowledge, refuse_form
+from ..model.constraints import Velocity
+from ..solution import Outcome, PaperSolution, Solution
 from .fitted import in_double
-from .fitting import fit_solver, make_engine
+from .fitting import explains_better, fit_solver, make_engine
 from .frames import Panel, read_panel
 from .layout import lay_out
 from .prepare import choose_dynamics, prepare
@@ -174,24 +177,40 @@ class GraphGrad(AbstractReported, AbstractSaved):
         if self.solver == "adaptive":
             callback = kept(callback, trace)
         with ProgressLine(sys.stderr) as line:
-            solution = fit_solver(
-                key,
-                task.prepared,
-                solver=self.solver,
-                engine=task.engine,
-                penalty=self.penalty,
-                selection=self.selection,
-                n_particles=self.n_particles,
-                constraints=self.constraints,
-                states=task.layout.variables,
-                callback=line.beside(callback),
-            )
+            solution = self._solve(key, task, line.beside(callback))
+            too_long = solution.outcome is Outcome.interval_too_long
+            if too_long and self.dynamics == "auto":
+                # An alternating series, say, is no flow.
+                mapped = self._task(panel, task.inputs, "map")
+                other = self._solve(key, mapped, line.beside(callback))
+                if explains_better(other, solution, task.price):
+                    task, solution = mapped, other
         self._store(record(task, solution, key=key, trace=tuple(trace)))
         return self
 
-    def _task(self, panel: Panel, inputs: Panel | None) -> Task:
-        """What goes into a fit to these data."""
-        dynamics = choose_dynamics(self.dynamics, panel, self.dt, self.solver)
+    def _solve(
+        self, key: PRNGKeyArray, task: Task, callback: Any
+    ) -> Solution | PaperSolution:
+        return fit_solver(
+            key,
+            task.prepared,
+            solver=self.solver,
+            engine=task.engine,
+            penalty=self.penalty,
+            selection=self.selection,
+            n_particles=self.n_particles,
+            constraints=self.constraints,
+            states=task.layout.variables,
+            callback=callback,
+        )
+
+    def _task(
+        self, panel: Panel, inputs: Panel | None, dynamics: str | None = None
+    ) -> Task:
+        """What goes into a fit to these data, with other dynamics than asked for."""
+        asked = self.dynamics if dynamics is None else dynamics
+        dynamics = choose_dynamics(asked, panel, self.dt, self.solver)
+        velocities = [c for c in self.constraints if isinstance(c, Velocity)]
         layout = lay_out(
             columns=panel.names,
             n_columns=panel.n_columns,
@@ -200,6 +219,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
             observation=self.observation,
             library=self.library,
             degree=self.degree,
+            velocities=[constraint.velocity for constraint in velocities],
         )
         prepared = prepare(
             panel,
@@ -211,6 +231,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
             state_noise=self.state_noise,
             observation_noise=self.observation_noise,
             initial=self.initial,
+            velocities=velocities,
         )
         told = knowledge(
             self.constraints,

@@ -82,6 +82,21 @@ def fit_solver(
     return choose_weight(key, ys, model, weights=weights, **options).solution
 
 
+def explains_better(
+    one: Solution | PaperSolution, other: Solution | PaperSolution, price: float
+) -> bool:
+    """Whether one of two fits to the same data is better by the extended BIC.
+
+    A coefficient has the same price in both, whatever the dynamics are.
+    """
+
+    def criterion(solution: Solution | PaperSolution) -> float:
+        terms = np.count_nonzero(solution.departures())
+        return -2 * float(solution.log_likelihood) + price * terms
+
+    return criterion(one) < criterion(other)
+
+
 def _paper(
     key: PRNGKeyArray,
     prepared: Prepared,

@@ -73,3 +73,45 @@ def first_values(
             for column, value in zip(_columns(ys), otherwise, strict=True)
         ]
     )
+
+
+def first_speeds(
+    times: Sequence[Float[np.ndarray, "_"]],
+    values: Sequence[Float[np.ndarray, "_"]],
+    noise: float,
+) -> tuple[Float[np.ndarray, "series"], float]:
+    """How fast a quantity moves at the beginning of each series, and the variance.
+
+    Over as many rows as it takes for the motion to show beside the noise.
+
+    Args:
+        times: When the rows of each series were observed.
+        values: The quantity, NaN where it was not.
+        noise: Variance of the measurement noise.
+
+    Examples:
+        >>> import numpy as np
+        >>> t = np.arange(50.0)
+        >>> speeds, variance = first_speeds([t], [3 * t], 1e-6)
+        >>> speeds.round(3).tolist(), round(variance, 3)
+        ([3.0], 9.0)
+    """
+    there = [~np.isnan(x) for x in values]
+    parts = [
+        (t[seen], x[seen]) for t, x, seen in zip(times, values, there, strict=True)
+    ]
+    longest = max(len(x) for _, x in parts)
+    lag, squares, spans = 1, 0.0, 1.0
+    while True:
+        moves = np.concatenate([x[lag:] - x[:-lag] for _, x in parts if len(x) > lag])
+        gone = np.concatenate([t[lag:] - t[:-lag] for t, x in parts if len(x) > lag])
+        squares, spans = float(np.mean(moves**2)), float(np.mean(gone**2))
+        if squares > 10 * noise or 2 * lag > max(1, longest // 8):
+            break
+        lag *= 2
+    variance = max(squares - 2 * noise, squares / 20) / spans
+    ahead = max(lag, 2) + 1
+    slopes = [
+        np.polyfit(t[:ahead], x[:ahead], 1)[0] if len(x) >= 2 else 0.0 for t, x in parts
+    ]
+    return np.array(slopes), variance

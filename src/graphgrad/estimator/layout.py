@@ -57,6 +57,7 @@ def lay_out(
     observation: Any,
     library: Any,
     degree: Any,
+    velocities: Sequence[str] = (),
 ) -> Layout:
     """From what the user says and what the data look like.
 
@@ -68,6 +69,8 @@ def lay_out(
         observation: None, a list of the states that are seen, H, or a function.
         library: The terms, or None for monomials.
         degree: Degree of the monomials.
+        velocities: States that are the derivatives of others, and are states whether
+            they are named or not.
 
     Examples:
         >>> laid = lay_out(columns=["v"], n_columns=1, inputs=(), states=["v", "w"],
@@ -76,6 +79,7 @@ def lay_out(
         ([[1.0, 0.0]], ('1', 'v', 'w', 'v^2', 'v w', 'w^2'))
     """
     names = _names(states, columns, n_columns, observation, library, len(inputs))
+    names += tuple(name for name in velocities if name not in names)
     matrix, function = None, None
     if callable(observation):
         function = observation

@@ -1,5 +1,6 @@
 """From data and what is known to the model that a solver starts from."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -8,7 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import check_finite, check_positive, check_series, check_shape
+from ..checks import (
+    check_choice,
+    check_finite,
+    check_positive,
+    check_series,
+    check_shape,
+)
 from ..model import (
     Arranged,
     StateSpaceModel,
@@ -16,10 +23,11 @@ from ..model import (
     check_dynamics,
     state_space_model,
 )
+from ..model.constraints import Velocity
 from ..solution import PaperSolution, Solution
 from ..solvers.unknowns import fitted
 from .frames import Panel
-from .guess import Scales, first_values, guess_scales
+from .guess import Scales, first_speeds, first_values, guess_scales
 from .layout import Layout
 
 LEARN = "learn"
@@ -50,6 +58,7 @@ def prepare(
     state_noise: Any,
     observation_noise: Any,
     initial: Any,
+    velocities: Sequence[Velocity] = (),
 ) -> Prepared:
     """The model to start from; what is to be learnt is guessed from the data."""
     _check_rows(panel)
@@ -70,6 +79,10 @@ def prepare(
             "places. Leave it out, or give mean and covariance."
         )
     means, covariance = _initial(initial, layout, scales, panel)
+    if initial is None or isinstance(initial, str):
+        means, covariance = _with_speeds(
+            means, covariance, velocities, layout, panel, scales, dt
+        )
     if "observation_noise" in learn:
         observation_noise = scales.noise
     if "state_noise" in learn:
@@ -240,6 +253,34 @@ def _initial(
     near = scales.noise + scales.motion
     assert layout.matrix is not None
     return means, _of_states(layout.matrix, near, float(np.mean(scales.spread)))
+
+
+def _with_speeds(
+    means: np.ndarray,
+    covariance: np.ndarray,
+    velocities: Sequence[Velocity],
+    layout: Layout,
+    panel: Panel,
+    scales: Scales,
+    dt: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """First velocities, where they are not seen, from the motion of what is."""
+    means, covariance = np.array(means), np.array(covariance)
+    H = layout.matrix
+    for constraint in velocities:
+        check_choice("velocity", constraint.position, layout.states)
+        at, speed = (layout.states.index(name) for name in constraint)
+        if H is None or np.any(H[:, speed]) or not np.any(H[:, at]):
+            continue
+        column = int(np.argmax(np.abs(H[:, at])))
+        parts = [
+            (dt * np.arange(len(s.values)) if s.times is None else s.times)
+            for s in panel.series
+        ]
+        values = [series.values[:, column] / H[column, at] for series in panel.series]
+        noise = scales.noise[column] / H[column, at] ** 2
+        means[:, speed], covariance[speed] = first_speeds(parts, values, float(noise))
+    return means, covariance
 
 
 def _of_states(

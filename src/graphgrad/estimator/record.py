@@ -48,6 +48,12 @@ class Task(NamedTuple):
     n_open: int
     ties: Float[np.ndarray, "n P"] | None
 
+    @property
+    def price(self) -> float:
+        """What a coefficient costs by the extended BIC, whatever its degree."""
+        seen = np.sum(~np.isnan(self.prepared.data.ys))
+        return float(np.log(seen) + 2 * np.log(max(1, self.n_open)))
+
 
 class Inferred(NamedTuple):
     """What follows from what a solver found.
@@ -127,15 +133,31 @@ class Fit(NamedTuple):
 
     @property
     def price(self) -> float:
-        """What a term costs by the extended BIC."""
-        seen = np.sum(~np.isnan(self.data.ys))
-        return float(np.log(seen) + 2 * np.log(max(1, self.task.n_open)))
+        """What a term costs by the extended BIC, whatever its degree."""
+        return self.task.price
 
     @property
     def term_price(self) -> float:
-        """What a term cost in this fit."""
+        """What a term cost in this fit, whatever its degree."""
         weight = self.task.settings["penalty"]
         return self.price * (1.0 if weight is None else weight)
+
+    @property
+    def term_prices(self) -> Float[np.ndarray, "Nx M"]:
+        """What each term cost in this fit."""
+        if isinstance(self.solution, PaperSolution):
+            return np.full(self.coefficients.shape, self.term_price)
+        return np.asarray(self.solution.term_prices)
+
+    @property
+    def noise_free(self) -> bool:
+        """Whether nothing speaks for any process noise."""
+        found = self.solution
+        given = self.task.settings["state_noise"]
+        none = not isinstance(given, str) and np.size(given) and np.all(given == 0)
+        return bool(none) or (
+            not isinstance(found, PaperSolution) and bool(found.noise_free)
+        )
 
     @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:
@@ -158,6 +180,8 @@ class Fit(NamedTuple):
             else np.ones(size)
             for noise, size in zip(noises, sizes, strict=True)
         )
+        if self.noise_free:  # what the filter has is its least
+            state = np.zeros_like(state)
         return state, seen
 
     @property

@@ -10,6 +10,7 @@ from .constraints import forbid as forbid
 from .constraints import known as known
 from .constraints import only_edges as only_edges
 from .constraints import sign as sign
+from .constraints import velocity as velocity
 from .flow import FlowMean as FlowMean
 from .knowledge import Knowledge as Knowledge
 from .knowledge import knowledge as knowledge

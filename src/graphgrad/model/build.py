@@ -132,7 +132,9 @@ def _mean(
     dt = check_positive("dt", dt, "It is the usual interval between rows.")
     substeps = check_at_least("substeps", substeps, 1, "1 is one Runge-Kutta step.")
     interval = jnp.asarray(dt, coefficients.dtype)
-    return FlowMean(library, coefficients, interval, substeps=jnp.asarray(substeps))
+    return FlowMean(
+        library, coefficients, interval=interval, substeps=jnp.asarray(substeps)
+    )
 
 
 def _state_noise(

@@ -51,13 +51,20 @@ class Equal(NamedTuple):
     places: tuple[tuple[str, str], ...]
 
 
-Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal
+class Velocity(NamedTuple):
+    """A state that is the derivative of another one; made by `velocity`."""
+
+    position: str
+    velocity: str
+
+
+Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal | Velocity
 
 
 def known(target: str, term: str, value: float) -> Known:
     """This term has this coefficient in the equation of `target`.
 
-    The coefficient is that of the map x_t = C phi(x_{t-1}), whatever the form.
+    The coefficient is that of the dynamics: a rate for a flow, in units per time.
 
     Examples:
         >>> known("x1", "x2", 0.25)
@@ -83,8 +90,6 @@ def forbid(target: str, term: str) -> Known:
 
 def sign(target: str, term: str, sign: str) -> Sign:
     """If this term appears in the equation of `target`, it is with this sign.
-
-    In rate form the sign is that of the rate.
 
     Args:
         target: The state.
@@ -113,8 +118,8 @@ def bounds(
 ) -> Bounds:
     """This term's coefficient in the equation of `target` is in this range.
 
-    The coefficient is that of the map x_t = C phi(x_{t-1}), whatever the form. A term
-    may be left out where zero is in its range.
+    The coefficient is that of the dynamics: a rate for a flow, in units per time. A
+    term may be left out where zero is in its range.
 
     Examples:
         >>> bounds("x1", "x1", 0.0, 1.0)
@@ -130,12 +135,12 @@ def bounds(
 
 
 def conserve(*states: str) -> Conserve:
-    """The map leaves the sum of these states as it is.
+    """The sum of these states stays as it is: their rates sum to zero.
 
-    What one of them loses the others gain: a term stands for a flow between two of
-    them, with one coefficient, and counts as one. Flows are changes, so that for these
-    states, as in rate form, staying as they are counts as zero. Noise may still change
-    the sum.
+    What one of them loses the others gain: a term stands for an exchange between two of
+    them, with one coefficient, and counts as one. Exchanges are changes, so that for
+    these states of a map staying as they are counts as zero. Noise may still change the
+    sum.
 
     Examples:
         >>> conserve("S", "I", "R")
@@ -152,8 +157,6 @@ def conserve(*states: str) -> Conserve:
 def equal(*places: tuple[str, str]) -> Equal:
     """These coefficients, each given by target and term, are the same.
 
-    In rate form the rates are.
-
     Examples:
         >>> equal(("x1", "x2"), ("x2", "x1"))
         Equal(places=(('x1', 'x2'), ('x2', 'x1')))
@@ -164,3 +167,22 @@ def equal(*places: tuple[str, str]) -> Equal:
             f"got {places}. Name the coefficients that are the same."
         )
     return Equal(tuple((target, term) for target, term in places))
+
+
+def velocity(position: str, velocity: str) -> Velocity:
+    """The second state is the derivative of the first one, and need not be seen.
+
+    For a flow. The equation of the position is then known, and terms are looked for in
+    that of the velocity, as in Newton's equations. `GraphGrad` adds the velocity to the
+    states if it is not among them.
+
+    Examples:
+        >>> velocity("angle", "speed")
+        Velocity(position='angle', velocity='speed')
+    """
+    if position == velocity:
+        raise ValueError(
+            f"`velocity` must be another state than `position`, got {position!r} for "
+            "both. Give the velocity a name of its own."
+        )
+    return Velocity(position, velocity)

@@ -134,7 +134,9 @@ class FlowMean(AbstractLibraryMean):
             if factor is not None:
                 assert carry.sources is not None
                 sources = F @ carry.sources @ F.T + _noise(F, factor, d)
-            if active is not None:
+            if one.sensitivity is not None and one.turning is not None:
+                assert carry.sensitivity is not None
+                assert carry.turning is not None
                 sensitivity = F @ carry.sensitivity + one.sensitivity
                 turning = carry.turning + one.turning @ carry.slope
             return Expansion(
@@ -166,6 +168,7 @@ class FlowMean(AbstractLibraryMean):
         fresh = self.moment.fresh
         found = found._replace(slope=jnp.where(fresh, 0, found.slope))
         if found.sensitivity is not None:
+            assert found.turning is not None
             found = found._replace(
                 sensitivity=jnp.where(fresh, 0, found.sensitivity),
                 turning=jnp.where(fresh, 0, found.turning),

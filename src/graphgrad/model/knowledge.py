@@ -10,7 +10,16 @@ from jaxtyping import Bool, Float
 from ..checks import check_choice
 from ..library import AbstractLibrary
 from ..library.degrees import default_states
-from .constraints import Bounds, Conserve, Constraint, Equal, Known, OnlyEdges, Sign
+from .constraints import (
+    Bounds,
+    Conserve,
+    Constraint,
+    Equal,
+    Known,
+    OnlyEdges,
+    Sign,
+    Velocity,
+)
 
 Place = tuple[int, int]
 Matrix = Float[np.ndarray, "Nx M"]
@@ -67,7 +76,12 @@ class _Told:
             f"{self.states[place[0]]!r}. {remedy}"
         )
 
-    def take(self, constraint: Known | Sign | Bounds | OnlyEdges) -> None:
+    def take(self, constraint: Known | Sign | Bounds | OnlyEdges | Velocity) -> None:
+        if isinstance(constraint, Velocity):
+            own = self.place(constraint.position, constraint.velocity)
+            for j in range(self.library.n_terms):
+                self.know((own[0], j), 1.0 if j == own[1] else 0.0)
+            return
         if isinstance(constraint, OnlyEdges):
             acts = np.eye(len(self.targets), len(self.states), dtype=bool)
             for source, target in constraint.edges:
@@ -88,11 +102,14 @@ class _Told:
             self.low[place] = max(self.low[place], constraint.low)
             self.high[place] = min(self.high[place], constraint.high)
         else:
-            before, value = self.values[place], constraint.value
-            if not np.isnan(before) and before != value:
-                what = f"{before:g} and {value:g}"
-                self.disagree(what, place, "Keep one of them.")
-            self.values[place] = value
+            self.know(place, constraint.value)
+
+    def know(self, place: tuple[int, int], value: float) -> None:
+        before = self.values[place]
+        if not np.isnan(before) and before != value:
+            what = f"{before:g} and {value:g}"
+            self.disagree(what, place, "Keep one of them.")
+        self.values[place] = value
 
 
 def identity(
@@ -120,7 +137,7 @@ def knowledge(
 
     Args:
         constraints: Made by `known`, `forbid`, `sign`, `only_edges`, `bounds`,
-            `conserve` and `equal`.
+            `conserve`, `equal` and `velocity`.
         library: The terms.
         states: Names of the states and then the inputs; x1, x2, ... and u1, u2, ... if
             not given.
@@ -140,6 +157,11 @@ def knowledge(
     told = _Told(library, tuple(states), n)
     constraints = tuple(constraints)
     for constraint in constraints:
+        if isinstance(constraint, Velocity) and dynamics != "flow":
+            raise ValueError(
+                f"`velocity` must be absent for `dynamics={dynamics!r}`, got "
+                f"{constraint.velocity!r}. Use `dynamics='flow'`, with `dt` or times."
+            )
         if not isinstance(constraint, Conserve | Equal):
             told.take(constraint)
     groups = _groups([c for c in constraints if isinstance(c, Conserve)], told)

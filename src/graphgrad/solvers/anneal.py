@@ -103,7 +103,8 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     # What is not seen stays as it is, but for its noise: the equations that contain it
     # tell where it must have been.
     parameters = jnp.where(plan.of_rows(hidden), plan.still, parameters)
-    noise = jnp.where(hidden, share * given(model).initial_noise, noise)
+    moved = share * given(model).initial_noise / model.mean.noise_length()
+    noise = jnp.where(hidden, moved, noise)
     return Annealing(
         unknowns=given(model)._replace(parameters=parameters, state_noise=noise),
         candidates=jnp.broadcast_to(parameters, (len(PENALTIES), *plan.open.shape)),
