@@ -35,7 +35,15 @@ from ..model import (
     Poisson,
     StudentT,
 )
-from ..model.constraints import Bounds, Conserve, Equal, Known, OnlyEdges, Sign
+from ..model.constraints import (
+    Bounds,
+    Conserve,
+    Equal,
+    Known,
+    OnlyEdges,
+    Sign,
+    Velocity,
+)
 from ..penalties import L0, L1, Nuclear, Unpenalised
 
 KINDS: dict[str, type] = {
@@ -48,7 +56,7 @@ KINDS: dict[str, type] = {
         *(Bootstrap, LocallyOptimal, Linearised),
         *(StopGradientResampling, SoftResampling, TransportResampling),
         *(L1, L0, Nuclear, Unpenalised),
-        *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal),
+        *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal, Velocity),
     )
 }
 """Classes that a file may name."""
