@@ -80,7 +80,9 @@ def lorenz() -> None:
         arrowsize=16,
     )
     right.set(title="who acts on whom", xlim=(-0.5, 1.5), ylim=(-0.75, 1.1))
-    lines = gg.equations(found.coefficients, model.library, system.states)
+    lines = gg.equations(
+        found.coefficients, model.library, system.states, dynamics="flow"
+    )
     right.text(0.5, -0.7, "\n".join(lines), ha="center", fontsize=8, family="monospace")
     right.axis("off")
     figure.savefig(HERE / "lorenz.png", dpi=110)
@@ -88,7 +90,7 @@ def lorenz() -> None:
 
 def oscillator() -> None:
     """Noisy data, how the paper's algorithm moved the coefficients, the graph."""
-    truth = gg.systems.damped_oscillator().model()
+    truth = gg.systems.damped_oscillator().model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), truth, steps=50).observations
     batches = []
     solution = gg.b_graphgrad(

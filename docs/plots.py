@@ -38,7 +38,7 @@ def lorenz63() -> None:
     means = np.asarray(found.states)
     variances = np.diagonal(found.state_covariances, axis1=1, axis2=2)
     times = 0.02 * np.arange(len(means))
-    print("\n".join(gg.equations(C, library, names)))
+    print("\n".join(gg.equations(C, library, names, dynamics="flow")))
 
     graph = gg.to_networkx(
         C, library, names, trajectory=means, edge_confidence=np.full((3, 3), 0.97)
@@ -60,8 +60,11 @@ def lorenz63() -> None:
     gg.plots.plot_path(found.path, found.prices, library, names, chosen=price)
     save("path")
 
-    step = gg.numpy_function(C, library, names)
-    noise = np.sqrt(np.asarray(found.state_noise))
+    rate = gg.numpy_function(C, library, names, dynamics="flow")
+    step = gg.numpy_function(
+        C, library, names, dynamics="flow", step=system.dt, substeps=4
+    )
+    noise = np.sqrt(system.dt * np.asarray(found.state_noise))
     # Residuals of a step, over the spread that noise and smoothing leave them.
     ahead = ys[1:200] - step(means[1:200])
     spread = np.sqrt(noise**2 + variances[1:200] + np.asarray(found.observation_noise))
@@ -89,7 +92,12 @@ def lorenz63() -> None:
         simulated.append(x)
         x = step(x)
     gg.plots.plot_phase(
-        means, data=ys, simulated=simulated, pair=("x1", "x3"), states=names
+        means,
+        data=ys,
+        simulated=simulated,
+        rate=lambda x: rate(0.0, x),
+        pair=("x1", "x3"),
+        states=names,
     )
     save("phase")
     stages = [progress.stage for progress in trace]
@@ -108,7 +116,7 @@ def lorenz63() -> None:
 def lorenz96() -> None:
     """The comparison of the paper's Fig. 5, with a few faults put in."""
     system = gg.systems.lorenz96()
-    truth, library = system.coefficients(), system.library()
+    truth, library = system.coefficients(dynamics="map"), system.library()
     found = truth.copy()
     for i in (2, 9, 15):
         found[i, library.index(f"x{i + 1}")] = 0
