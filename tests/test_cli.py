@@ -367,6 +367,16 @@ def test_inputs_and_what_is_known(place, tmp_path, monkeypatch):
     assert config["constraints"] == [known[1], known[3]]
 
 
+def test_a_velocity_is_a_state_that_need_not_be_named(quick, tmp_path):
+    options = ("--columns", "prey", "--degree", "1", "--out", tmp_path / "run")
+    known = ("--constraint", "velocity(prey, speed)")
+    run = _invoke("fit", "data.csv", *options, *known)
+    assert run.exit_code == 0, run.output
+    assert "2 states prey, speed (speed never seen)" in run.stdout
+    assert "Looking among 3 terms" in run.stdout
+    assert "  dprey/dt = 1 speed" in run.stdout
+
+
 def test_the_same_seed_simulates_the_same(tmp_path):
     options = ("lorenz63", "--steps", "4", "--dt", "0.02", "--set", "rho=20")
     first, again = (_invoke("simulate", *options).stdout for _ in range(2))

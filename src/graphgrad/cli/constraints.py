@@ -39,6 +39,17 @@ def read_constraints(texts: Sequence[str]) -> list[Any]:
     return [_read(text) for text in texts]
 
 
+def velocities(texts: Sequence[str]) -> list[str]:
+    """States that are named as velocities, and are states whether seen or not.
+
+    Examples:
+        >>> velocities(["velocity(x, v)", "forbid(v, 1)"])
+        ['v']
+    """
+    told = [_split(text) for text in texts]
+    return [parts[-1] for kind, parts in told if kind == "velocity"]
+
+
 def _split(text: str) -> tuple[str, list[str]]:
     """Kind and arguments."""
     kind, opened, rest = text.strip().partition("(")

@@ -14,7 +14,7 @@ from .options import write_config
 from .reading import Table, check_data, read_table
 from .summary import equation_lines
 from .telling import interruptible
-from .understanding import MOTIONS, dynamics_of, step, understood
+from .understanding import MOTIONS, dynamics_of, state_names, step, understood
 
 LEVEL = 0.9
 """Probability of the bands in `states.csv`."""
@@ -140,7 +140,7 @@ def _so_far(heard: list[Any], options: Mapping[str, Any]) -> list[str]:
     from ..library import Polynomial
 
     progress, table = heard[0]
-    states = options["states"] or list(table.names)
+    states = state_names(table, options)
     variables = [*states, *table.drivers]
     header = {
         "states": states,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .constraints import velocities
 from .reading import Table
 
 COMPILING = 20
@@ -33,7 +34,7 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     """Lines about data, terms and dynamics; for long fits one about the time."""
     motion = dynamics_line(table, options)  # what is wrong is said before the rest
     T, missing = len(table.values), float(np.isnan(table.values).mean())
-    states = options["states"] or list(table.names)
+    states = state_names(table, options)
     hidden = [name for name in states if name not in table.names]
     names = _listed(states) + (f" ({_listed(hidden)} never seen)" if hidden else "")
     dt, source = step(table, options["dt"])
@@ -58,6 +59,13 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
             f"Expect about {_spoken(seconds)}, on two cores and give or take a factor "
             f"of 3.{most}"
         )
+
+
+def state_names(table: Table, options: Mapping[str, Any]) -> list[str]:
+    """Names of all states: as given, or the columns, and velocities beside them."""
+    states = list(options["states"] or table.names)
+    told = velocities(options["constraints"] or ())
+    return states + [name for name in told if name not in states]
 
 
 def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:

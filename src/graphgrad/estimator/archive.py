@@ -39,7 +39,9 @@ def header_of(fit: Fit) -> dict[str, Any]:
         "degrees": _degrees(fit),
         "coefficients": fit.coefficients.tolist(),
         "adjacency": adjacency(fit.coefficients, incidence).astype(int).tolist(),
-        "state_noise": _noise(transition.noise),
+        "state_noise": np.zeros(len(layout.states)).tolist()
+        if fit.noise_free
+        else _noise(transition.noise),
         "observation_noise": _noise(observation.noise),
         "log_likelihood": _finite(float(solution.log_likelihood)),
         "penalty": _penalty(fit.task.settings["penalty"]),

@@ -14,7 +14,7 @@ from ..equations.prepare import prepare
 from ..equations.terms import Monomial
 from ..plots.phase import vector_field
 from ..report import Findings, write_report
-from ..solution import PaperSolution, Solution
+from ..solution import PaperSolution
 from .drawing import AbstractDrawn, rate_of, seen_states, series_times
 from .fitted import in_double
 from .record import Fit
@@ -67,7 +67,9 @@ class AbstractReported(AbstractDrawn):
     def _findings(self, title: str | None, steps: int) -> Findings:
         fit = self._checked()
         layout = fit.layout
-        shown = prepare(*self._found(), fit.dynamics)
+        shown = prepare(
+            fit.coefficients, layout.library, layout.variables, fit.dynamics
+        )
         sure, source = self._confidence(fit)
         ahead, notes = self._ahead(fit, steps)
         rows = [len(series.values) for series in fit.panel.series]
@@ -164,11 +166,10 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     Raftery, JASA 90, 1995). Leaving a term out costs the square of its distance from
     zero in standard errors, and saves its price. What was given is sure.
     """
-    assert isinstance(fit.solution, Solution)
     away = fit.solution.departures()
     known = fit.standard_errors > 0
     errors = np.where(known, fit.standard_errors, 1.0)
-    odds = ((away / errors) ** 2 - np.asarray(fit.solution.term_prices)) / 2
+    odds = ((away / errors) ** 2 - fit.term_prices) / 2
     # An estimate of what is all but certain says no more than that.
     sure = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
     return np.where(away != 0, np.where(known, sure, 1.0), 0.0)
@@ -212,6 +213,8 @@ def _scores(fit: Fit) -> dict[str, Any]:
         deviations = ", ".join(f"{value:.3g}" for value in np.sqrt(variances)[:6])
         more = ", ..." * (len(variances) > 6)
         scores[name] = deviations + more
+    if fit.noise_free:
+        scores[names[0]] = "none is needed"
     return scores
 
 

@@ -31,22 +31,14 @@ class AbstractSaved(AbstractFitted):
     dynamics: Any
 
     @abstractmethod
-    def _task(self, panel: Panel, inputs: Panel | None) -> Task:
-        """What goes into a fit to these data."""
+    def _task(
+        self, panel: Panel, inputs: Panel | None, dynamics: str | None = None
+    ) -> Task:
+        """What goes into a fit to these data, with other dynamics than asked for."""
 
     @abstractmethod
     def _store(self, fit: Fit) -> None:
         """What users read off a fit."""
-
-    def _stored_task(self, stored: Stored) -> Task:
-        """What went into a stored fit, with the dynamics that `"auto"` came to."""
-        asked = self.dynamics
-        try:
-            self.dynamics = stored.dynamics(asked)
-            task = self._task(*stored.panels())
-        finally:
-            self.dynamics = asked
-        return task._replace(settings={**task.settings, "dynamics": asked})
 
     @in_double
     def save(self, path: str | Path, *, leave_out: Iterable[str] = ()) -> None:
@@ -112,7 +104,8 @@ class AbstractSaved(AbstractFitted):
             with jax.enable_x64(True):
                 given = {name: from_plain(plain) for name, plain in settings.items()}
                 model = cls(**given, **left_out)
-                task = model._stored_task(stored)
+                kind = stored.dynamics(model.dynamics)
+                task = model._task(*stored.panels(), kind)
                 prepared = task.prepared
                 start = stored.model(prepared.data.model)
                 data = prepared.data._replace(model=start)

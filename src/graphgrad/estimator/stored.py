@@ -123,7 +123,9 @@ class Stored:
                 raise ValueError(f"its arrays are not those of {size} {dim}")
         kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
         if "solution_term_prices" not in self.arrays:  # as in files of format 1
-            prices = np.full((Nx, len(layout.terms)), _price(task))
+            weight = task.settings["penalty"]
+            price = task.price * (1.0 if weight is None else weight)
+            prices = np.full((Nx, len(layout.terms)), price)
             self.arrays["solution_term_prices"] = prices
         found: dict[str, Any] = {}
         for field in dataclasses.fields(kind):
@@ -179,14 +181,6 @@ def _kinds(annotation: Any) -> str:
     if "bool" in names or "bool_" in names:
         return "b"
     return "iu" if any(str(name).startswith("int") for name in names) else "f"
-
-
-def _price(task: Task) -> float:
-    """What each term cost when all cost the same."""
-    seen = np.sum(~np.isnan(task.prepared.data.ys))
-    weight = task.settings["penalty"]
-    price = np.log(seen) + 2 * np.log(max(1, task.n_open))
-    return float(price) * (1.0 if weight is None else weight)
 
 
 def _plain(header: dict[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,7 @@ class AbstractTold(AbstractDescribed, AbstractChecked):
                 f"{found} of {possible} possible terms "
                 f"{'is' if found == 1 else 'are'} there"
                 f"{f', {given} of them given' if given else ''}.",
+                *["No process noise is needed."] * fit.noise_free,
                 f"Outcome: {fit.solution.outcome.name}. {fit.solution.advice}",
             ],
             self.equations(align=True),
