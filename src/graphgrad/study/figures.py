@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..plots.style import COLOURS, tidy
-from .blocks import SHARE, Block, Line, blocks
+from .blocks import SHARE, Block, Line, blocks, metric
 from .plan import Found, Study
 from .summary import Summaries
 from .wording import METHODS
@@ -110,6 +110,45 @@ def _part(
     return part, block._replace(lines=tuple(lines))
 
 
+def intervals(study: Study, table: Summaries, _: Found) -> "Figure":
+    """A number and its interval in the first column, one line a method.
+
+    The first metric that is drawn is the number; the same name with `_low` and `_high`
+    are the ends.
+    """
+    from matplotlib.figure import Figure
+
+    by_name = {block.name: block for block in blocks(study, table)}
+    name = study.drawn[0]
+    ends = (name, f"{name}_low", f"{name}_high")
+    found = [
+        {line.name: line for line in by_name[end].lines} if end in by_name else {}
+        for end in ends
+    ]
+    shown = [line for line in found[0] if all(line in lines for lines in found)]
+    figure = Figure(figsize=(8, 1 + 0.45 * max(len(shown), 2)), layout="constrained")
+    panel = figure.subplots()
+    for place, line in enumerate(reversed(shown)):
+        middle, low, high = (_first(lines[line]) for lines in found)
+        colour = "black" if found[0][line].printed else COLOURS[0]
+        panel.errorbar(
+            *(middle, place),
+            xerr=[[middle - low], [high - middle]],
+            color=colour,
+            marker="o",
+            capsize=3,
+        )
+    panel.set_yticks(range(len(shown)), shown[::-1])
+    panel.set_xlabel(metric(name).heading)
+    tidy(panel)
+    figure.suptitle(study.title, fontsize=11)
+    return figure
+
+
+def _first(line: Line) -> float:
+    return np.nan if line.values[0] is None else line.values[0].value
+
+
 def graphs(study: Study, _: Summaries, found: Found) -> "Figure":
     """The true graph and the one that was found."""
     from .graphs import graphs as draw
@@ -120,6 +159,7 @@ def graphs(study: Study, _: Summaries, found: Found) -> "Figure":
 FIGURES: "dict[str, Callable[[Study, Summaries, Found], Figure]]" = {
     "ribbon": ribbon,
     "panels": panels,
+    "intervals": intervals,
     "graphs": graphs,
 }
 

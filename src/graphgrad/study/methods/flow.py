@@ -27,13 +27,13 @@ def _series(ys: np.ndarray) -> Any:
 
 def _told(model: GraphGrad) -> dict[str, float]:
     """How a fit ended, and with what."""
-    mean = model.model_.transition.mean
     outcome = Outcome[model.outcome_]
     return {
         "converged": float(outcome == Outcome.converged),
         "outcome": float(outcome),
         "flow": float(model.dynamics_ == "flow"),
-        "substeps": float(getattr(mean, "substeps", 1)),
+        "substeps": float(model.substeps_),
+        "no_process_noise": float(not np.any(model.state_noise_)),
         "sweeps": float(model.n_iter_),
     }
 

@@ -96,6 +96,7 @@ def _study(name: str, title: str, development: bool) -> Study:
             "converged_right",
             "covered",
             "substeps",
+            "no_process_noise",
             "fit_seconds_median",
         ),
         drawn=("exact", "coefficient_error_median"),

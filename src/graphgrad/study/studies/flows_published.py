@@ -56,6 +56,7 @@ STUDIES = (
             "f1",
             "converged_wrong",
             "substeps",
+            "no_process_noise",
             "fit_seconds_median",
         ),
         drawn=("near", "spectral_error_median"),

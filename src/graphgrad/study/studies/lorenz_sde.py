@@ -21,7 +21,8 @@ STUDIES = (
             "converged",
             "fit_seconds_median",
         ),
-        drawn=("rho", "fit_seconds_median"),
+        drawn=("rho",),
+        figure="intervals",
         paper={
             row: {metric: (value,) for metric, value in values.items()}
             for row, values in PUBLISHED["rows"].items()
