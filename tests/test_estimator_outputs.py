@@ -14,6 +14,7 @@ import graphgrad as gg
 from graphgrad.confidence import Posterior, Stability
 from graphgrad.estimator import checking, fitting, reporting
 from graphgrad.estimator.residuals import verdicts
+from graphgrad.model import DYNAMICS
 from graphgrad.report import write_report
 from graphgrad.solvers import AdaptiveProgress
 from stubs import least_squares
@@ -69,63 +70,74 @@ def as_text(line):
     return re.sub(r"\^\{(\w+)\}", r"^\1", plain).replace(r"\,", " ")
 
 
-@pytest.mark.parametrize("form", ["map", "rate"])
-@pytest.mark.parametrize("which", ["fitted", "driven"])
-def test_what_is_printed_is_what_is_simulated(which, form, request, x64):
+@pytest.mark.parametrize("kind", DYNAMICS)
+@pytest.mark.parametrize("with_input", [False, True])
+def test_what_is_printed_is_what_is_simulated(kind, with_input, y, x64):
     """Text, LaTeX, SymPy and NumPy have the coefficients of `coef_`, and no others."""
-    model = request.getfixturevalue(which)
+    u = np.random.default_rng(0).normal(size=(T, 1)) if with_input else None
+    model = gg.GraphGrad(
+        degree=1 if with_input else 2, dt=LOTKA.dt, states=NAMES, dynamics=kind
+    ).fit(y, inputs=u)
     variables = [*NAMES, "u1"][: model.degrees_.shape[0]]
     points = np.random.default_rng(1).uniform(1, 9, size=(5, len(variables)))
     library = model.model_.library
     truth = np.asarray(library(jnp.asarray(points))) @ model.coef_.T
-    if form == "rate":
-        truth = (truth - points[:, :2]) / model.dt_
-    step = model.numpy_function(form=form)
-    arguments = (points,) if which == "fitted" else (points[:, :2], points[:, 2:])
-    np.testing.assert_allclose(step(*arguments), truth, rtol=1e-11)
+    following = truth + points[:, :2] if kind == "difference" else truth
+    function = model.numpy_function()
+    arguments = (points[:, :2], points[:, 2:]) if with_input else (points,)
+    arguments = (0.0, *arguments) if kind == "flow" else arguments
+    np.testing.assert_allclose(function(*arguments), following, rtol=1e-11)
     room = {}
-    exec(model.numpy_source(form=form), room)
-    source = room["step" if form == "map" else "rate"]
-    assert (source(*arguments) == step(*arguments)).all()
+    exec(model.numpy_source(), room)
+    source = room["rate" if kind == "flow" else "step"]
+    assert (source(*arguments) == function(*arguments)).all()
     columns = [
         np.array([e.subs(dict(zip(variables, p, strict=True))) for p in points], float)
-        for e in model.sympy(form=form)
+        for e in model.sympy()
     ]
     np.testing.assert_allclose(np.stack(columns, 1), truth, rtol=1e-11)
-    for lines in (
-        model.equations(17, form=form),
-        [as_text(line) for line in model.latex(17, form=form)],
-    ):
+    for lines in (model.equations(17), [as_text(line) for line in model.latex(17)]):
         values = [evaluated(line, variables, points) for line in lines]
         np.testing.assert_allclose(np.stack(values, 1), truth, rtol=1e-11)
-    if form == "map" and which == "fitted":
-        path = model.simulate(points[0], steps=1)
-        np.testing.assert_allclose(path[1], truth[0], rtol=1e-12)
+    acting = {"inputs": points[:1, 2:]} if with_input else {}
+    path = model.simulate(points[0, :2], steps=1, **acting)
+    if kind == "flow":
+        step = model.numpy_function(step=model.dt_)
+        following = step(points[:, :2], *arguments[2:])
+    np.testing.assert_allclose(path[1], following[0], rtol=1e-12)
 
 
 def test_text_ends_where_standard_errors_do(fitted):
     """The stub says 0.01 of all coefficients: three digits after the point."""
     first = fitted.equations()[0]
-    assert re.fullmatch(
-        r"prey\[t\+1\] = -?\d+\.\d{3}( [+-] \d+\.\d{3} [\w ^]+)+", first
-    )
+    assert re.fullmatch(r"dprey/dt = -?\d+\.\d{3}( [+-] \d+\.\d{3} [\w ^]+)+", first)
     shown = re.findall(r"\d+\.\d{3}", first)
     assert re.findall(r"\d+\.\d{3}", fitted.latex()[0]) == shown
     assert fitted.equations(2) == gg.equations(
-        fitted.coef_, fitted.model_.library, NAMES, digits=2
+        fitted.coef_, fitted.model_.library, NAMES, digits=2, dynamics="flow"
     )
-    assert fitted.equations(align=True)[1].startswith("fox[t+1]  = ")
+    assert fitted.equations(align=True)[1].startswith("dfox/dt  = ")
 
 
-def test_the_estimators_own_form(y):
-    model = gg.GraphGrad(degree=1, dt=0.5, form="rate").fit(y)
+def test_equations_are_of_the_dynamics_of_the_fit(y):
+    model = gg.GraphGrad(degree=1, dt=0.5).fit(y)
+    assert model.dynamics_ == "flow"
     assert model.equations()[0].startswith("dx1/dt = ")
-    assert model.equations(form="map")[0].startswith("x1[t+1] = ")
     assert r"\frac" in model.latex()[0]
-    assert "def rate" in model.numpy_source()
+    assert "def rate(t, x)" in model.numpy_source()
+    assert "def step(x)" in model.numpy_source(step=1.0)
+    # As fine as the fit's: two intervals of 0.5, one step in each.
+    assert "1.0 of time in 2 steps" in model.numpy_source(step=1.0)
+    assert "1.0 of time in 7 steps" in model.numpy_source(step=1.0, substeps=7)
     # What was said at the fit counts.
-    model.set_params(form="map")
+    model.set_params(dynamics="map")
     assert model.equations()[0].startswith("dx1/dt = ")
+    for method in (model.equations, model.latex, model.sympy, model.numpy_source):
+        with pytest.raises(ValueError, match="`form` must be left out, got 'map'"):
+            method(form="map")
+    mapped = gg.GraphGrad(degree=1, dt=0.5, dynamics="map").fit(y)
+    with pytest.raises(ValueError, match="`step` must be left out for dynamics 'map'"):
+        mapped.numpy_function(step=0.5)
 
 
 def test_graph_with_strengths_inputs_and_confidence(fitted, driven):
@@ -291,6 +303,8 @@ def test_pictures(fitted, driven, closed):
     ax = fitted.plot_phase(pair=("fox", "prey"))
     assert ax.get_xlabel() == "fox"
     assert "simulated" in ax.get_legend_handles_labels()[1]
+    assert ax.collections  # the vector field
+    assert not fitted.plot_phase(rate=None).collections
     assert driven.plot_phase()
     assert fitted.plot_path().get_legend_handles_labels()[1][-1] == "chosen"
     _, own = plt.subplots()
@@ -346,7 +360,7 @@ def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
         monkeypatch.setattr(checking, name, recorder(name))
     told = [gg.forbid("prey", "1")]
     model = gg.GraphGrad(
-        degree=1, states=NAMES, constraints=told, form="rate", penalty=2.0
+        degree=1, states=NAMES, constraints=told, dynamics="map", penalty=2.0
     ).fit(y)
     model.stability(refits=7, block=11)
     ys, start, solution, options = asked["stability"]
@@ -357,7 +371,6 @@ def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
         "block": 11,
         "engine": model._fit.engine,
         "learn": ("state_noise", "observation_noise"),
-        "form": "rate",
         "constraints": tuple(told),
         "states": tuple(NAMES),
         "weight": 2.0,
@@ -415,7 +428,7 @@ def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
     assert (found.edge_strength[0, 1] > 0) == fitted.adjacency_[0, 1]
     # A term of z standard errors at a price: odds exp((z^2 - price) / 2).
     z = fitted.coef_ / 0.01
-    price = fitted._checked().price
+    price = fitted._checked().term_prices
     sure = 1 / (1 + np.exp(np.clip((price - z**2) / 2, -12, 12)))
     np.testing.assert_allclose(found.term_confidence, np.where(z != 0, sure, 0))
     fitted.term_confidence_ = np.full_like(fitted.coef_, 0.5)
@@ -429,13 +442,22 @@ def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
         fitted.report(tmp_path / "report.html", forecast=-1)
 
 
-def test_a_report_in_rates(y, tmp_path, monkeypatch):
-    model = gg.GraphGrad(dt=LOTKA.dt, states=NAMES, form="rate").fit(y)
+@pytest.mark.parametrize("kind", DYNAMICS)
+def test_a_report_has_the_coefficients_as_they_are(kind, y, tmp_path, monkeypatch):
+    model = gg.GraphGrad(dt=LOTKA.dt, states=NAMES, dynamics=kind).fit(y)
     found = report_of(model, tmp_path, monkeypatch, forecast=0)
-    still = np.eye(2, 6, k=1)
-    np.testing.assert_allclose(found.coefficients, (model.coef_ - still) / LOTKA.dt)
-    np.testing.assert_allclose(found.path[0], found.coefficients, atol=1e-9)
-    np.testing.assert_allclose(found.standard_errors, model.standard_errors_ / LOTKA.dt)
+    assert found.dynamics == kind
+    assert (found.coefficients == model.coef_).all()
+    assert (found.path[0] == model.coef_).all()
+    assert (found.standard_errors == model.standard_errors_).all()
+    what = "in a unit of time" if kind == "flow" else "in a step"
+    assert f"deviation of the process noise {what}" in found.scores
+    if kind != "flow":
+        assert found.field is None
+        return
+    rate = model.numpy_function()
+    places = np.stack(np.meshgrid(found.field_x, found.field_y), axis=-1)
+    np.testing.assert_allclose(found.field, rate(0.0, places), rtol=1e-10)
 
 
 def test_reports_with_inputs_and_of_several_series(y, driven, tmp_path, monkeypatch):

@@ -29,10 +29,11 @@ class AbstractTold(AbstractDescribed, AbstractChecked):
             >>> print(model.summary())
             2 states from 100 rows, in steps of 0.03: a flow, dx/dt = A phi(x).
             4 of 12 possible terms are there.
+            ...
             Outcome: converged. The likelihood is at its top on the terms found, and ...
             <BLANKLINE>
-            dprey/dt = 1.0... prey            - 0.10... prey fox
-            dfox/dt  =            - 1.5... fox + 0.07... prey fox
+            dprey/dt =  1.0... prey             - 0.10... prey fox
+            dfox/dt  =             - 1.5... fox + 0.07... prey fox
             <BLANKLINE>
             prey acts on itself through prey and prey fox, ... standard errors from 0.
             prey acts on fox through prey fox, ... standard errors from 0.
