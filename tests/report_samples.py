@@ -123,7 +123,7 @@ def _path(
     return np.array(states[300:])
 
 
-def _field(A: np.ndarray, library: Any, states: np.ndarray) -> dict[str, np.ndarray]:
+def _field(A: np.ndarray, library: Any, states: np.ndarray) -> dict[str, Any]:
     """Rates of the first two states in their plane."""
     low, high = states.min(axis=0), states.max(axis=0)
     x, y = np.linspace(low[0], high[0], 12), np.linspace(low[1], high[1], 9)

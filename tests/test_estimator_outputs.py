@@ -1,6 +1,7 @@
 """What a fit gives beyond its numbers: equations, graph, residuals, words, pictures."""
 
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -78,7 +79,7 @@ def test_what_is_printed_is_what_is_simulated(kind, with_input, y, x64):
     model = gg.GraphGrad(
         degree=1 if with_input else 2, dt=LOTKA.dt, states=NAMES, dynamics=kind
     ).fit(y, inputs=u)
-    variables = [*NAMES, "u1"][: model.degrees_.shape[0]]
+    variables = [*NAMES, "u1"] if with_input else NAMES
     points = np.random.default_rng(1).uniform(1, 9, size=(5, len(variables)))
     library = model.model_.library
     truth = np.asarray(library(jnp.asarray(points))) @ model.coef_.T
@@ -91,16 +92,16 @@ def test_what_is_printed_is_what_is_simulated(kind, with_input, y, x64):
     exec(model.numpy_source(), room)
     source = room["rate" if kind == "flow" else "step"]
     assert (source(*arguments) == function(*arguments)).all()
-    columns = [
-        np.array([e.subs(dict(zip(variables, p, strict=True))) for p in points], float)
-        for e in model.sympy()
+    values: list[dict[Any, Any]] = [
+        dict(zip(variables, p, strict=True)) for p in points
     ]
+    columns = [np.array([e.subs(v) for v in values], float) for e in model.sympy()]
     np.testing.assert_allclose(np.stack(columns, 1), truth, rtol=1e-11)
     for lines in (model.equations(17), [as_text(line) for line in model.latex(17)]):
-        values = [evaluated(line, variables, points) for line in lines]
-        np.testing.assert_allclose(np.stack(values, 1), truth, rtol=1e-11)
-    acting = {"inputs": points[:1, 2:]} if with_input else {}
-    path = model.simulate(points[0, :2], steps=1, **acting)
+        found = [evaluated(line, variables, points) for line in lines]
+        np.testing.assert_allclose(np.stack(found, 1), truth, rtol=1e-11)
+    acting = points[:1, 2:] if with_input else None
+    path = model.simulate(points[0, :2], steps=1, inputs=acting)
     if kind == "flow":
         step = model.numpy_function(step=model.dt_)
         following = step(points[:, :2], *arguments[2:])

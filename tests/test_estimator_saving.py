@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -443,7 +444,8 @@ def test_fits_of_format_1_do_what_they_did(kind):
     assert model.outcome_ == told["outcome"] == "converged"
     assert model.log_likelihood_ == told["log_likelihood"]
     assert np.isclose(model.score(**data), told["score"], rtol=1e-12)
-    more, driven = {}, {}
+    more: dict[str, Any] = {}
+    driven: dict[str, Any] = {}
     if kind == "panel":
         future = np.array(told["future_inputs"])
         more = {name: part[1] for name, part in data.items()}

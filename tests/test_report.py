@@ -132,6 +132,8 @@ def test_the_page_says_which_dynamics(dynamics, words, left):
 def test_the_portrait_has_the_field_the_states_and_the_data():
     drawn = json.loads(Elements(page(replace(LORENZ, breaks=(80,)))).content)
     portrait = drawn["portrait"]
+    assert LORENZ.field is not None
+    assert LORENZ.data is not None
     assert portrait["names"] == ["x1", "x2"]
     assert np.shape(portrait["u"]) == np.shape(portrait["v"]) == (9, 12)
     np.testing.assert_allclose(portrait["u"], LORENZ.field[..., 0], rtol=1e-4)
