@@ -88,6 +88,12 @@ def panels(study: Study, table: Summaries, _: Found) -> "Figure":
             _panel(panel, *_part(study, block, axis, places), order)
             if panel is not row[0]:
                 panel.set_ylabel("")
+        # Panels of a row have one scale.
+        if block.metric.format == SHARE:
+            row[0].set_ylim(-0.03, 1.03)
+        else:
+            row[0].autoscale(axis="y")
+            _scale(row[0], block)
     _legend(figure, [panel for row in grid for panel in row])
     figure.suptitle(study.title, fontsize=11)
     return figure
@@ -207,6 +213,21 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
             _draw(
                 panel, xs, line, block, COLOURS[i % len(COLOURS)], MARKERS[i % 9], style
             )
+    _scale(panel, block)
+    if (xs > 0).all() and xs.max() >= 8 * xs.min():
+        panel.set_xscale("log")
+    ticks = [f"{cell.x:g}" for cell in study.columns]
+    if study.axis == "cell":
+        ticks = [cell.label.replace(" T=", "\nT=") for cell in study.columns]
+    panel.xaxis.set_major_locator(FixedLocator(xs.tolist()))
+    panel.xaxis.set_major_formatter(FixedFormatter(ticks))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set(xlabel=study.axis, ylabel=block.metric.heading)
+    tidy(panel)
+
+
+def _scale(panel: "Axes", block: Block) -> None:
+    """Limits of a share; logarithms of what spans decades."""
     heights = np.array(
         [v.value for line in block.lines for v in line.values if v is not None]
     )
@@ -218,16 +239,6 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
     elif low > 0 and high > 20 * low:
         panel.set_yscale("log", nonpositive="clip")
         panel.set_ylim(low / 2, high * 2)
-    if (xs > 0).all() and xs.max() >= 8 * xs.min():
-        panel.set_xscale("log")
-    ticks = [f"{cell.x:g}" for cell in study.columns]
-    if study.axis == "cell":
-        ticks = [cell.label.replace(" T=", "\nT=") for cell in study.columns]
-    panel.xaxis.set_major_locator(FixedLocator(xs.tolist()))
-    panel.xaxis.set_major_formatter(FixedFormatter(ticks))
-    panel.xaxis.set_minor_locator(NullLocator())
-    panel.set(xlabel=study.axis, ylabel=block.metric.heading)
-    tidy(panel)
 
 
 def _draw(

@@ -71,9 +71,14 @@ class Task:
 
 def configuration(cell: Cell, size: int) -> str:
     """Digest of a cell, the size of its chunks and the version."""
-    told = [asdict(cell), size, importlib.metadata.version("graphgrad")]
+    told = [asdict(cell), size, _version()]
     text = json.dumps(told, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache  # A study has thousands of tasks, and looking it up takes a millisecond.
+def _version() -> str:
+    return importlib.metadata.version("graphgrad")
 
 
 class Row(NamedTuple):
