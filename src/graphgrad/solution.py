@@ -80,8 +80,8 @@ _ADVICE = {
     ),
     Outcome.interval_too_long: (
         "The interval between rows is too long for a flow: within one interval the "
-        "state forgets where it was, or moves faster than any number of steps of the "
-        "integration follows. Sample more often, or ask for `dynamics='map'`."
+        "state forgets where it was, turns back, or moves faster than the integration "
+        "follows. Sample more often, or ask for `dynamics='map'`."
     ),
     Outcome.out_of_sweeps: (
         "The search for better terms was cut short: the equations may not be final. "

@@ -11,7 +11,7 @@ from ..model import knowledge, refuse_form
 from ..model.constraints import Velocity
 from ..solution import Outcome, PaperSolution, Solution
 from .fitted import in_double
-from .fitting import explains_better, fit_solver, make_engine
+from .fitting import explains_better, fit_solver, make_engine, said_plainly
 from .frames import Panel, read_panel
 from .layout import lay_out
 from .prepare import choose_dynamics, prepare
@@ -184,7 +184,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
                 mapped = self._task(panel, task.inputs, "map")
                 other = self._solve(key, mapped, line.beside(callback))
                 if explains_better(other, solution, task.price):
-                    task, solution = mapped, other
+                    task, solution = mapped, said_plainly(other, mapped.prepared)
         self._store(record(task, solution, key=key, trace=tuple(trace)))
         return self
 

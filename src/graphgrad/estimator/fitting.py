@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
@@ -14,16 +16,20 @@ from ..engines import (
     ParticleSmoother,
     choose_engine,
 )
+from ..engines.gaussian import along
 from ..model import StateSpaceModel
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
 from ..selection import choose_weight
-from ..solution import PaperSolution, Solution
+from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import GradientSteps, adaptive, b_graphgrad
-from .prepare import Prepared
+from .prepare import Prepared, found_model
 
 SOLVERS = ("adaptive", "paper")
 SELECTIONS = ("ebic", "held-out")
+
+MOST_LEFT = 0.5
+"""Share of the variance that one-step predictions of a map in place of a flow leave."""
 
 
 def make_engine(
@@ -95,6 +101,26 @@ def explains_better(
         return -2 * float(solution.log_likelihood) + price * terms
 
     return criterion(one) < criterion(other)
+
+
+def said_plainly(
+    solution: Solution | PaperSolution, prepared: Prepared
+) -> Solution | PaperSolution:
+    """A map in place of a flow, which says so unless it explains most of the data.
+
+    A flow that is seen too seldom may leave no more than a trace of itself in a map.
+    """
+    model = found_model(prepared.data.model, solution, prepared.learn)
+    if not isinstance(solution, Solution):
+        return solution
+    before = jnp.concatenate([model.initial_mean[None], solution.filtered[:-1]])
+    ahead = model.observation.mean(along(model, before))
+    ys = prepared.data.ys
+    left = np.nanvar(ys - np.asarray(ahead), axis=0) / np.nanvar(ys, axis=0)
+    if np.mean(left) < MOST_LEFT:
+        return solution
+    code = jnp.asarray(Outcome.interval_too_long.value)
+    return eqx.tree_at(lambda found: found.code, solution, code)
 
 
 def _paper(

@@ -20,7 +20,6 @@ from .transition import (
     AbstractLibraryMean,
     Expansion,
     Schedule,
-    by_equation,
     squares,
 )
 
@@ -128,16 +127,19 @@ class FlowMean(AbstractLibraryMean):
         d = self.noise_length() / self.substeps
 
         def step(carry: Expansion, number: Array) -> Expansion:
-            one = self._substep(carry.value, d, number, active)
+            one = self._substep(carry.value, d, number)
             F = one.slope
             sources = sensitivity = turning = None
             if factor is not None:
                 assert carry.sources is not None
                 sources = F @ carry.sources @ F.T + _noise(F, factor, d)
-            if one.sensitivity is not None and one.turning is not None:
+            if active is not None:
                 assert carry.sensitivity is not None
                 assert carry.turning is not None
-                sensitivity = F @ carry.sensitivity + one.sensitivity
+                # A coefficient acts along the step, on average from its middle on.
+                half = (jnp.eye(n, dtype=x.dtype) + F) / 2
+                own = half[:, :, None] * one.terms[active]
+                sensitivity = F @ carry.sensitivity + own.reshape(n, -1)
                 turning = carry.turning + one.turning @ carry.slope
             return Expansion(
                 one.value,
@@ -175,39 +177,37 @@ class FlowMean(AbstractLibraryMean):
             )
         return found._replace(value=jnp.where(fresh, self.moment.starts, found.value))
 
-    def _substep(
-        self, x: Array, d: Array, number: Array, active: Array | None
-    ) -> "_Slopes":
-        """One Runge-Kutta step, with its derivatives in the state and in A."""
+    def _substep(self, x: Array, d: Array, number: Array) -> "_Substep":
+        """One Runge-Kutta step, with its derivative in the state."""
         A, eye = self.coefficients, jnp.eye(len(x), dtype=x.dtype)
 
-        def stage(before: tuple[_Slopes, _Slopes], at: Array):
-            last, total = before
+        def stage(before: tuple[Array, ...], at: Array):
+            move, pull, total, slope, psi, turning = before
             place, weight = at
             share = self._share(number, place)
-            here, turn = x + place * d * last.value, eye + place * d * last.slope
+            here, turn = x + place * d * move, eye + place * d * pull
 
             def terms_at(z: Array) -> Array:
                 return self.library(self.variables(z, share))
 
             terms, change = terms_at(here), jax.jacfwd(terms_at)(here)
-            J = A @ change
-            push = turned = None
-            if active is not None:
-                push = J @ (place * d * last.sensitivity) + by_equation(terms, active)
-                turned = change @ turn
-            now = _Slopes(A @ terms, J @ turn, push, turned)
+            move, pull = A @ terms, A @ change @ turn
+            w = weight * d
+            total, slope = total + w * move, slope + w * pull
             return (
-                now,
-                jax.tree.map(lambda s, v: s + weight * d * v, total, now),
+                move,
+                pull,
+                total,
+                slope,
+                psi + w * terms,
+                turning + w * change,
             ), None
 
-        none = None if active is None else jnp.zeros((len(x), active.size), x.dtype)
-        still = None if active is None else jnp.zeros((A.shape[1], len(x)), x.dtype)
-        start = _Slopes(jnp.zeros_like(x), jnp.zeros_like(eye), none, still)
-        stages = jnp.asarray(STAGES, x.dtype)
-        (_, total), _ = jax.lax.scan(stage, (start, start), stages)
-        return total._replace(value=x + total.value, slope=eye + total.slope)
+        none, flat = jnp.zeros_like(x), jnp.zeros_like(eye)
+        terms = jnp.zeros(A.shape[1], x.dtype)
+        start = none, flat, none, flat, terms, jnp.zeros((len(terms), len(x)), x.dtype)
+        end, _ = jax.lax.scan(stage, start, jnp.asarray(STAGES, x.dtype))
+        return _Substep(x + end[2], eye + end[3], end[4], end[5])
 
     def _share(self, number: Array, place: Array) -> Array:
         """Which share of the interval is over."""
@@ -227,13 +227,13 @@ class FlowMean(AbstractLibraryMean):
         return jax.lax.scan(one, start, jnp.arange(MOST_SUBSTEPS))[0]
 
 
-class _Slopes(NamedTuple):
-    """A value and its derivatives; see `Expansion`."""
+class _Substep(NamedTuple):
+    """Where a step leads, its slope, and the terms and their slope along it."""
 
     value: Array
     slope: Array
-    sensitivity: Array | None
-    turning: Array | None
+    terms: Array
+    turning: Array
 
 
 def _noise(F: Array, factor: Array, d: Array) -> Float[Array, "m Nx Nx"]:

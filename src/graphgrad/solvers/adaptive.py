@@ -28,7 +28,15 @@ from ..model.constraints import Constraint
 from ..model.knowledge import knowledge
 from ..solution import Outcome, Solution
 from .search import AdaptiveSteps, Search
-from .substeps import LEAST_MEMORY, doubling, next_size, substeps_of, with_substeps
+from .substeps import (
+    ALTERNATES,
+    LEAST_MEMORY,
+    alternation,
+    doubling,
+    next_size,
+    substeps_of,
+    with_substeps,
+)
 from .unknowns import LEARNABLE, fitted
 
 
@@ -115,7 +123,8 @@ def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solut
         flow = fitted(model, found, search.learn)
         change = doubling(flow, search.ys, found.states)
         needed = next_size(change, size)
-        if needed is None or float(change.memory) < LEAST_MEMORY:
+        lost = needed is None or float(change.memory) < LEAST_MEMORY
+        if lost or float(alternation(flow, search.ys, found.filtered)) < ALTERNATES:
             code = jnp.asarray(Outcome.interval_too_long.value)
             return eqx.tree_at(lambda solution: solution.code, found, code)
         if needed <= size:

@@ -282,9 +282,14 @@ def _step(
         still=state.still,
     )
     finite = all_finite((next_unknowns, next_state.path, next_state.log_likelihood))
-    # A model that lost the data goes back to following them, with more noise.
+    # A model that lost the data goes back to following them, with more noise; a flow
+    # that ran away within an interval, more slowly.
+    slower = 0.5 if model.dynamics == "flow" else 1.0
     lost = state._replace(
-        unknowns=unknowns._replace(state_noise=4 * noise),
+        unknowns=unknowns._replace(
+            parameters=slower * parameters, state_noise=4 * noise
+        ),
+        candidates=slower * state.candidates,
         path=plan.path,
         step=state.step + 1,
     )

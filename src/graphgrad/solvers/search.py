@@ -34,7 +34,14 @@ from .stages import (
     with_known_noise,
     with_least_noise,
 )
-from .substeps import SIZES, doubling, next_size, substeps_of, with_substeps
+from .substeps import (
+    SIZES,
+    doubling,
+    first_size,
+    next_size,
+    substeps_of,
+    with_substeps,
+)
 from .unknowns import independent_noise
 
 
@@ -125,6 +132,11 @@ class Search(NamedTuple):
         options = {"engine": self.engine, "learn": learn, "settings": settings}
         gaps = isinstance(ys, Tracer) or bool(np.any(long_gaps(ys, model)))
         plan, beginning = begin_fit(ys, model, self.weight, self.told, learn, gaps)
+        if model.dynamics == "flow" and not isinstance(ys, Tracer):
+            first = jax.tree.map(lambda leaf: leaf[0], beginning.unknowns)
+            size = first_size(plan.build(first, ()), plan.path)
+            size = max(size, int(substeps_of(model)))
+            plan = plan._replace(model=with_substeps(plan.model, size))
         # Terms are first exchanged with the process noise free, above what is known of
         # it: a wrong model with little noise loses the data, and cannot be improved.
         # With it known and independent the same program holds it fixed.
@@ -138,7 +150,7 @@ class Search(NamedTuple):
         refinement = round_of(0, beginning)
         if model.dynamics == "flow" and not isinstance(ys, Tracer):
             needed = _needed_steps(refinement, plan, free)
-            if needed > int(substeps_of(model)):
+            if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
                 plan = plan._replace(model=with_substeps(plan.model, needed))
                 refinement = round_of(0, beginning)

@@ -141,15 +141,7 @@ def design_along(
     if schedule is not None:
         lengths, good = schedule.pace, good & ~schedule.fresh
     lengths = jnp.maximum(lengths, jnp.finfo(path.dtype).tiny)[:, None]
-    slopes = (after - before) / lengths
-    # At each row, the slopes on both sides, the shorter one counting more.
-    weights = jnp.where(good[:, None], 1 / lengths, 0)
-    none = jnp.zeros_like(slopes[:1])
-    left, right = jnp.concatenate([none, slopes]), jnp.concatenate([slopes, none])
-    w_left = jnp.concatenate([none[:, :1], weights])
-    w_right = jnp.concatenate([weights, none[:, :1]])
-    total = jnp.maximum(w_left + w_right, jnp.finfo(path.dtype).tiny)
-    slopes = (w_left * left + w_right * right) / total
+    slopes = _spline_slopes(path, jnp.where(good[:, None], 1 / lengths, 0))
     drifts = slopes[:-1] * lengths, slopes[1:] * lengths
 
     def between(moment: Schedule | None, x: Array, x_next: Array, drifts: tuple):
@@ -159,6 +151,43 @@ def design_along(
 
     terms, rest = jax.vmap(between)(schedule, before, after, drifts)
     return terms[:, None], rest[:, None]
+
+
+def _spline_slopes(
+    path: Float[Array, "T_plus_1 Nx"], weights: Float[Array, "T 1"]
+) -> Float[Array, "T_plus_1 Nx"]:
+    """Slopes at the rows of a cubic spline through them, natural at its ends.
+
+    Far nearer to the true ones than differences where rows are few in an oscillation.
+
+    Args:
+        path: The rows.
+        weights: One over the length of each interval; zero for those that are not to be
+            used, where the spline ends and another one begins.
+    """
+    none = jnp.zeros_like(weights[:1])
+    left, right = jnp.concatenate([none, weights]), jnp.concatenate([weights, none])
+    pulls = 3 * weights**2 * jnp.diff(path, axis=0)
+    nothing = jnp.zeros_like(pulls[:1])
+    side = jnp.concatenate([nothing, pulls]) + jnp.concatenate([pulls, nothing])
+    diagonal = 2 * (left + right)
+    diagonal = jnp.where(diagonal > 0, diagonal, 1)
+
+    def forward(carry: tuple[Array, Array], inputs: tuple):
+        ratio, value = carry
+        left, diagonal, right, side = inputs
+        pivot = diagonal - left * ratio
+        here = right / pivot, (side - left * value) / pivot
+        return here, here
+
+    def back(later: Array, inputs: tuple[Array, Array]):
+        ratio, value = inputs
+        here = value - ratio * later
+        return here, here
+
+    start = none[0], nothing[0]
+    _, solved = jax.lax.scan(forward, start, (left, diagonal, right, side))
+    return jax.lax.scan(back, nothing[0], solved, reverse=True)[1]
 
 
 def statistics(data: Completed, active: Int[Array, "Nx A"]) -> Statistics:

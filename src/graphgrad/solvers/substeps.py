@@ -23,8 +23,14 @@ SIZES = (1, 2, 4, 8, 16)
 TOLERANCE = 0.1
 """Largest change of the log-likelihood, and of the sum of squared states."""
 
+ROUGH = 1e-3
+"""Largest change of states, in their deviations, of a first guess."""
+
 LEAST_MEMORY = 0.1
 """Of where a state was, the share left after an interval, below which none is."""
+
+ALTERNATES = -5.0
+"""Deviations of the correlation of errors from which on rows alternate."""
 
 
 class Doubling(NamedTuple):
@@ -77,6 +83,44 @@ def doubling(
 
     memories = jax.vmap(memory)(model.schedule, path[:-1])
     return Doubling(jnp.abs(values[0] - values[1]), jnp.sum(used), jnp.median(memories))
+
+
+def first_size(model: StateSpaceModel, path: Float[Array, "T_plus_1 Nx"]) -> int:
+    """Steps an interval with which a first guess of a flow can be followed at all."""
+    for size in SIZES:
+        if float(_change(with_substeps(model, size), path)) < ROUGH:
+            return size
+    return SIZES[-1]
+
+
+@compiled
+def _change(model: StateSpaceModel, path: Array) -> Float[Array, ""]:
+    """What doubling changes of most states after an interval, in their deviations."""
+    finer = with_substeps(model, 2 * substeps_of(model))
+    change = along(model, path[:-1]) - along(finer, path[:-1])
+    scale = jnp.maximum(jnp.std(path, axis=0), jnp.finfo(path.dtype).tiny)
+    size = jnp.max(jnp.abs(change) / scale, axis=1)
+    return jnp.quantile(jnp.where(jnp.isfinite(size), size, jnp.inf), 0.9)
+
+
+@compiled
+def alternation(
+    model: StateSpaceModel, ys: Array, filtered: Float[Array, "T Nx"]
+) -> Float[Array, ""]:
+    """Lowest correlation of one-step errors of a column from row to row.
+
+    In deviations of what chance makes of a right model.
+    """
+    before = jnp.concatenate([model.initial_mean[None], filtered[:-1]])
+    errors = ys - model.observation.mean(along(model, before))
+    used = ~jnp.isnan(errors)
+    count = jnp.maximum(jnp.sum(used, axis=0), 1)
+    mean = jnp.sum(jnp.where(used, errors, 0), axis=0) / count
+    away = jnp.where(used, errors - mean, 0)
+    pairs = jnp.sum(used[1:] & used[:-1], axis=0)
+    size = jnp.maximum(jnp.sum(away**2, axis=0) / count, jnp.finfo(ys.dtype).tiny)
+    products = jnp.sum(away[1:] * away[:-1], axis=0) / jnp.maximum(pairs, 1)
+    return jnp.min(products / size * jnp.sqrt(pairs))
 
 
 def next_size(found: Doubling, substeps: int) -> int | None:
