@@ -69,9 +69,10 @@ def what_was_run(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> s
         hours = sum(map(_seconds, summaries)) / 3600
         rows.append((study.name, study.title, said, sum(counts), f"{hours:.2f}"))
     head = ("study", "what it is", "realisations", "fits", "hours")
-    made = sorted({text for one in tables.values() for text in made_with(one)})
+    made = sorted({text for s in studies for text in made_with(tables[s.name])})
     versions = "\n".join(f"- {text}" for text in made)
-    return f"## What was run\n\n{_table(head, rows)}\nMade with:\n\n{versions}\n"
+    said = f"\nMade with:\n\n{versions}\n" if made else ""
+    return f"## What was run\n\n{_table(head, rows)}{said}"
 
 
 def _seconds(summary: Summary) -> float:

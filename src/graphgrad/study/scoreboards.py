@@ -22,7 +22,7 @@ that begin with "published:" are as printed. The studies run, resume and spread 
 machines as those of [the paper](reproducing.md) do:
 
 ```
-graphgrad reproduce flows --realisations 1 --cells Lorenz,Rossler --methods flow
+graphgrad reproduce flows --realisations 1 --cells Lorenz,Finance --methods flow
 graphgrad reproduce flows --workers 16
 graphgrad reproduce lorenz-odr --cells "eps 0.2 time 6" --realisations 20
 graphgrad reproduce page --out docs

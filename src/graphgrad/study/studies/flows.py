@@ -46,8 +46,8 @@ PEERS = (
     "truth: the highest F1, which no user can know. stlsq: sequentially thresholded "
     "least squares of finite differences, or smoothed over eleven rows; by the truth "
     "the better of the two. ensemble: the median of 20 bagged fits, every third "
-    "threshold. weak: 200 windows of 9 rows, which suits BIC best; by the truth of 9, "
-    "17 or 51."
+    "threshold, ridge 0.05. weak: 200 windows of 9 rows, which suits BIC best; by the "
+    "truth of 9, 17 or 51."
 )
 ERRORS = (
     "Coefficient error: of each fit the median over the true terms of the relative "
