@@ -318,7 +318,7 @@ def test_mistakes_are_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     mistakes = {
-        ("nothing",): "`NAME` must be one of 'lorenz63-graph', ",
+        ("nothing",): "`NAME` must be one of 'flows', ",
         ("lorenz63-d2", "--realisations", "0"): "`--realisations` must be",
         ("lorenz63-d2", "--methods", "magic"): "`--methods` must be one of",
         ("lorenz63-d2", "--cells", "T=25,T=26"): "`--cells` must be one of 'T=25'",
