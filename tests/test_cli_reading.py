@@ -105,6 +105,8 @@ def test_what_long_series_take_is_said(tmp_path):
     assert len(lines) == 4
     assert lines[2].startswith("Dynamics: map, x[t+1] = C phi(x), since nothing says")
     assert lines[3].startswith("Expect about 2 min")
+    timed = list(understood(table, {**DEFAULTS, "data": "data.csv", "dt": 0.1}))
+    assert timed[3].startswith("Expect about 4 min")
     short = table._replace(values=table.values[:200])
     assert len(list(understood(short, {**DEFAULTS, "data": "data.csv"}))) == 3
 

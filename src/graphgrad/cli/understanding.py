@@ -19,6 +19,9 @@ Seen: 2 states, 6 terms, 1000 rows 7 s; 3 states, 10 terms, 1000 rows 9 to 17 s 
 10 000 rows 174 s; 20 states, 231 terms, 200 rows 155 s; 1771 terms, 100 rows 380 s.
 """
 
+FLOW = 2
+"""How many times longer a flow takes than a map, if one step an interval does."""
+
 SHORT = 60
 """Seconds of a fit below which nothing is said of them."""
 
@@ -53,6 +56,8 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     )
     yield motion
     seconds = duration(T, len(states), n_terms)
+    if dynamics_of(table, options)[0] == "flow":
+        seconds *= FLOW
     if options["solver"] == "adaptive" and seconds > SHORT:
         most = "" if seconds < 3600 else " Try a part of the rows first."
         yield (
@@ -103,7 +108,7 @@ def dynamics_line(table: Table, options: Mapping[str, Any]) -> str:
 
 
 def duration(n_rows: int, n_states: int, n_terms: int) -> float:
-    """Seconds that a fit takes with the adaptive solver, roughly."""
+    """Seconds that a fit of a map takes with the adaptive solver, roughly."""
     return COMPILING + PACE * n_rows * n_states * n_terms
 
 
