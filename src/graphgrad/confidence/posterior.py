@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
@@ -27,6 +28,7 @@ from ..model.constraints import Constraint
 from ..model.knowledge import Knowledge, knowledge
 from ..solution import Solution
 from ..solvers.unknowns import Unknowns, build, found
+from .flow_draws import FlowRegression
 from .spike import draw_equation, edges_of
 
 NOISES = ("state_noise", "observation_noise")
@@ -62,17 +64,17 @@ def posterior(
     draws: int = 1000,
     warm_up: int = 200,
     learn: tuple[str, ...] = (),
-    form: None = None,
+    form: Any = None,
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
     num_particles: int = 30,
 ) -> Posterior:
     """Posterior probabilities of terms and edges, from a fit on.
 
-    A term enters with a probability that is drawn, too, from a flat law. Its
+    A term enters with a probability that is drawn, too, from a flat distribution. Its
     coefficient then is Gaussian, with a standard deviation that lets it change its
-    state by as much as the state is large. A noise that is learnt has a flat law of its
-    logarithm.
+    state, within a row, by as much as the state is large. A noise that is learnt has a
+    flat distribution of its logarithm.
 
     Args:
         key: Random key.
@@ -107,6 +109,12 @@ def posterior(
         raise ValueError(
             "`model` must have independent Gaussian state noise for posterior draws, "
             f"got {type(noise).__name__}. Use `stability` instead."
+        )
+    if not isinstance(start.state_noise, Tracer) and bool(start.noise_free):
+        raise ValueError(
+            "`start` must be a fit with process noise for posterior draws, got one "
+            "that needs none: particles that move without noise cannot be drawn. Use "
+            "`stability`, or give a small `state_noise`."
         )
     if "observation_noise" in learn and not (
         isinstance(seen, LinearGaussian) and seen.noise.diagonal
@@ -154,9 +162,9 @@ def _draw(
     learn: tuple[str, ...],
 ) -> Posterior:
     base, open_ = jnp.asarray(told.base, ys.dtype), jnp.asarray(told.open)
+    terms, _ = model.mean.with_coefficients(base).design(start.states[:-1])
     level, size = (
-        jnp.sqrt(jnp.mean(values**2, axis=0))
-        for values in (start.states[1:], model.library(start.states[:-1]))
+        jnp.sqrt(jnp.mean(values**2, axis=0)) for values in (start.states[1:], terms)
     )
     slab = level[:, None] / jnp.maximum(size, jnp.finfo(size.dtype).tiny)
     slab = jnp.where(open_ & (size > 0), slab, 0)
@@ -169,28 +177,46 @@ def _draw(
     )
 
     def step(state: _State, key: PRNGKeyArray) -> tuple[_State, tuple]:
-        keys = jax.random.split(key, 5)
+        keys = jax.random.split(key, 6)
         unknowns = state.unknowns
         now = build(model, unknowns.parameters, unknowns, learn)
         path = engine.sweep(keys[0], now, ys, state.path).path
-        terms = model.library(path[:-1])
-        gram, target = terms.T @ terms, path[1:] - terms @ base.T
         odds = jnp.log(state.share) - jnp.log1p(-state.share)
+        flow = None
+        if model.dynamics == "flow":
+            flow = FlowRegression.about(model, path, start.coefficients, base)
+            support, away = flow.draw_equations(
+                keys[1],
+                state.support,
+                unknowns.parameters - base,
+                unknowns.state_noise,
+                slab,
+                odds,
+            )
+            squares = jnp.sum((flow.target - flow.terms @ away.T) ** 2, axis=0)
+            squares = squares / flow.length
+        else:
+            terms, rest = model.mean.design(path[:-1])
+            gram, target = terms.T @ terms, path[1:] - rest - terms @ base.T
 
-        def equation(inputs: tuple) -> tuple[Array, Array]:
-            key, x, q, support, slab = inputs
-            return draw_equation(key, gram / q, terms.T @ x / q, support, slab, odds)
+            def equation(inputs: tuple) -> tuple[Array, Array]:
+                key, x, q, support, slab = inputs
+                linear = terms.T @ x / q
+                return draw_equation(key, gram / q, linear, support, slab, odds)
 
-        rows = jax.random.split(keys[1], len(slab)), target.T
-        support, away = jax.lax.map(
-            equation, (*rows, unknowns.state_noise, state.support, slab)
-        )
+            rows = jax.random.split(keys[1], len(slab)), target.T
+            support, away = jax.lax.map(
+                equation, (*rows, unknowns.state_noise, state.support, slab)
+            )
+            squares = jnp.sum((target - terms @ away.T) ** 2, axis=0)
         count = jnp.sum(support)
         share = jax.random.beta(keys[2], 1.0 + count, 1.0 + p - count, dtype=ys.dtype)
         unknowns = unknowns._replace(parameters=base + away)
         if "state_noise" in learn:
-            squares = jnp.sum((target - terms @ away.T) ** 2, axis=0)
             q = _variance(keys[3], squares, jnp.asarray(T), start.state_noise)
+            if flow is not None:
+                before = unknowns.state_noise
+                q = flow.accept_noise(keys[5], away, before, q)
             unknowns = unknowns._replace(state_noise=q)
         if "observation_noise" in learn:
             there = ~jnp.isnan(ys)

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 
+import jax.numpy as jnp
+from jax.core import Tracer
+
 from ..checks import check_choice
 from ..model import (
     AbstractIndependentNoise,
@@ -40,12 +43,27 @@ def choose_engine(
         'gaussian: all noises are Gaussian and the states are few'
     """
     if isinstance(engine, AbstractEngine):
+        _check_noise(engine, model)
         return engine, f"{type(engine).__name__}: as asked for"
     check_choice("engine", engine, ("auto", *ENGINES))
     reason = "as asked for"
     if engine == "auto":
         engine, reason = _automatic(model)
-    return ENGINES[engine](), f"{engine}: {reason}"
+    made = ENGINES[engine]()
+    _check_noise(made, model)
+    return made, f"{engine}: {reason}"
+
+
+def _check_noise(engine: AbstractEngine, model: StateSpaceModel) -> None:
+    """Say that what draws states needs process noise to draw."""
+    noise = model.transition.noise
+    if not (engine.stochastic and isinstance(noise, GaussianNoise)):
+        return
+    if not isinstance(noise.scale, Tracer) and not bool(jnp.any(noise.scale)):
+        raise ValueError(
+            "`state_noise` must not be 0 for an engine that draws states, got 0 with "
+            f"{type(engine).__name__}. Use the gaussian engine, or give a small one."
+        )
 
 
 def _automatic(model: StateSpaceModel) -> tuple[str, str]:

@@ -109,7 +109,7 @@ def first_speeds(
         if squares > 10 * noise or 2 * lag > max(1, longest // 8):
             break
         lag *= 2
-    variance = max(squares - 2 * noise, squares / 20) / spans
+    variance = max(squares - 2 * noise, squares / 20) / spans or 1.0
     ahead = max(lag, 2) + 1
     slopes = [
         np.polyfit(t[:ahead], x[:ahead], 1)[0] if len(x) >= 2 else 0.0 for t, x in parts

@@ -6,7 +6,7 @@ that nobody else needs to know whether it is a map, a difference or a flow.
 """
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -139,11 +139,11 @@ class AbstractLibraryMean(AbstractMean):
         defined = self.library.defined(self.variables(x))
         return defined if self.moment is None else defined | self.moment.fresh
 
-    def with_coefficients(self, coefficients: Float[Array, "Nx M"]) -> Self:
+    def with_coefficients(self, coefficients: Float[Array, "Nx M"]) -> "AbstractLibraryMean":
         """The same mean with other coefficients."""
         return eqx.tree_at(lambda mean: mean.coefficients, self, coefficients)
 
-    def at(self, moment: Schedule) -> Self:
+    def at(self, moment: Schedule) -> "AbstractLibraryMean":
         """The mean during one step of a schedule."""
         return eqx.tree_at(
             lambda mean: mean.moment, self, moment, is_leaf=lambda leaf: leaf is None

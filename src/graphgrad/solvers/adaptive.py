@@ -48,7 +48,7 @@ def adaptive(
     engine: str | AbstractEngine = "auto",
     learn: tuple[str, ...] = (),
     dynamics: str = "auto",
-    form: None = None,
+    form: Any = None,
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
     weight: Any = 1.0,
@@ -124,7 +124,8 @@ def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solut
         change = doubling(flow, search.ys, found.states)
         needed = next_size(change, size)
         lost = needed is None or float(change.memory) < LEAST_MEMORY
-        if lost or float(alternation(flow, search.ys, found.filtered)) < ALTERNATES:
+        lost |= float(alternation(flow, search.ys, found.filtered)) < ALTERNATES
+        if lost or needed is None:
             code = jnp.asarray(Outcome.interval_too_long.value)
             return eqx.tree_at(lambda solution: solution.code, found, code)
         if needed <= size:

@@ -13,7 +13,7 @@ from ..model import StateSpaceModel, whole_series
 from ..penalties import AbstractPenalty
 from ..solution import Outcome, PaperSolution
 from .batching import AbstractBatching, Telescoping, padded_lengths
-from .paper import Callback, Progress, random_start, run_group
+from .paper import Callback, Progress, needs_map, random_start, run_group
 from .steps import Batches, GradientSteps
 
 NORMS = {
@@ -115,6 +115,7 @@ def multistart(
         "agreeing", starts // 2 + 1 if agreeing is None else agreeing, 2, "Try 2."
     )
     settings, batching = settings or GradientSteps(), batching or Telescoping()
+    needs_map(model)
     ys = whole_series(ys, model, "several starts", least=2)
     lengths = batching.lengths(ys.shape[0])
     padded = padded_lengths(lengths)

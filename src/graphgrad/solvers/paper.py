@@ -12,7 +12,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_finite, check_shape
-from ..model import StateSpaceModel, whole_series
+from ..model import AbstractLibraryMean, StateSpaceModel, whole_series
 from ..penalties import AbstractPenalty, Unpenalised
 from ..solution import PaperSolution
 from .batching import AbstractBatching, FixedNumber, Telescoping, padded_lengths
@@ -188,6 +188,7 @@ def fit_batches(
     callback: Callback | None,
 ) -> PaperSolution:
     """The loop over batches that all solvers of the paper share."""
+    needs_map(build(start))
     ys = whole_series(ys, build(start), "the paper's solvers", least=2)
     lengths = batching.lengths(ys.shape[0])
     plan = list(zip(range(len(lengths)), lengths, padded_lengths(lengths), strict=True))
@@ -229,6 +230,16 @@ def fit_batches(
 
 
 @eqx.filter_jit
+def needs_map(model: StateSpaceModel) -> None:
+    """Say that the paper's solvers know no flows, if the model is one."""
+    mean = model.transition.mean
+    if isinstance(mean, AbstractLibraryMean) and mean.dynamics != "map":
+        raise ValueError(
+            f"`model` must be a map for the paper's solvers, got a {mean.dynamics}. "
+            "Use `adaptive`, or build the model with `dynamics='map'`."
+        )
+
+
 def run_group(
     key, parameters, state, ys, numbers, lengths, **options
 ) -> tuple[Batches, tuple[Array, Array]]:

@@ -130,7 +130,7 @@ class Search(NamedTuple):
         """
         ys, key, settings, learn = self.ys, self.key, self.settings, self.learn
         options = {"engine": self.engine, "learn": learn, "settings": settings}
-        gaps = isinstance(ys, Tracer) or bool(np.any(long_gaps(ys, model)))
+        gaps = isinstance(ys, Tracer) or bool(np.any(long_gaps(jnp.asarray(ys), model)))
         plan, beginning = begin_fit(ys, model, self.weight, self.told, learn, gaps)
         if model.dynamics == "flow" and not isinstance(ys, Tracer):
             first = jax.tree.map(lambda leaf: leaf[0], beginning.unknowns)

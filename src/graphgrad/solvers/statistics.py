@@ -146,6 +146,7 @@ def design_along(
 
     def between(moment: Schedule | None, x: Array, x_next: Array, drifts: tuple):
         here = mean if moment is None else mean.at(moment)
+        assert isinstance(here, FlowMean)
         terms = here.design_between(x, x_next, drifts)
         return here.starting(terms, x)
 
