@@ -14,14 +14,17 @@ from graphgrad.graph import to_networkx
 HERE = Path(__file__).parent
 STATES = ("position", "speed")
 COLOURS = ("#1b6ca8", "#c8553d")
+SPIN_UP = 500
+"""Steps after which the state is on the attractor."""
 
 
 def lorenz() -> None:
     """Noisy data and smoothed states, terms by price, the graph found."""
     system = gg.systems.lorenz63(dt=0.02)
     with jax.enable_x64(True):
-        simulation = system.simulate(jax.random.key(0), steps=100)
-        ys, model = simulation.observations, system.model()
+        simulation = system.simulate(jax.random.key(0), steps=SPIN_UP + 200)
+        ys = simulation.observations[SPIN_UP:]
+        model = system.model(initial=simulation.states[SPIN_UP])
         found = gg.adaptive(jax.random.key(1), ys, model, learn=("state_noise",))
     figure, (left, middle, right) = plt.subplots(
         1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=(1.3, 1.1, 1)

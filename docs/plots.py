@@ -10,6 +10,8 @@ import numpy as np
 import graphgrad as gg
 
 FOLDER = Path(__file__).parent / "plots"
+SPIN_UP = 500
+"""Steps after which the state is on the attractor."""
 
 
 def save(name: str) -> None:
@@ -24,13 +26,14 @@ def lorenz63() -> None:
     library, names = system.library(), system.states
     trace = []
     with jax.enable_x64(True):
-        simulation = system.simulate(jax.random.key(0), steps=250)
-        ys, true = np.array(simulation.observations), np.asarray(simulation.states)
+        simulation = system.simulate(jax.random.key(0), steps=SPIN_UP + 250)
+        true = np.asarray(simulation.states)[SPIN_UP:]
+        ys = np.array(simulation.observations)[SPIN_UP:]
         ys[60:75] = np.nan
         found = gg.adaptive(
             jax.random.key(1),
             ys[:200],
-            system.model(),
+            system.model(initial=true[0]),
             learn=("state_noise",),
             callback=trace.append,
         )
