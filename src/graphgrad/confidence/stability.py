@@ -58,10 +58,11 @@ def stability(
     Examples:
         >>> import graphgrad as gg, jax
         >>> system = gg.systems.lotka_volterra()
-        >>> ys = system.simulate(jax.random.key(0), steps=100).observations
-        >>> fit = gg.adaptive(jax.random.key(1), ys, system.model())
+        >>> model = system.model(dynamics="map")
+        >>> ys = system.simulate(jax.random.key(0), 100, scheme="euler").observations
+        >>> fit = gg.adaptive(jax.random.key(1), ys, model)
         >>> short = gg.AdaptiveSteps(rounds=1)  # for an example, and not for good
-        >>> found = gg.stability(jax.random.key(2), ys, system.model(), fit,
+        >>> found = gg.stability(jax.random.key(2), ys, model, fit,
         ...                      refits=6, block=50, settings=short)
         >>> found.terms.shape, found.edges.shape
         ((2, 6), (2, 2))
