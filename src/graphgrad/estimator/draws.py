@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..checks import check_at_least, check_choice
+from ..checks import check_at_least, check_choice, check_finite
 from ..model import Arranged
 from .evaluation import Evaluation, choose_origins, evaluation
 from .forecast import Ensemble, Forecast, divergence, roll
@@ -70,7 +70,12 @@ class Draws(NamedTuple):
         return Laws(estimate, slopes[data.rows[0]])
 
     def after(
-        self, laws: "Laws", row: int, steps: int, inputs: Any
+        self,
+        laws: "Laws",
+        row: int,
+        steps: int,
+        inputs: Any,
+        paces: Float[np.ndarray, "steps"] | None = None,
     ) -> tuple[Ensemble, Ensemble]:
         """States and observations after the state of a row.
 
@@ -79,6 +84,7 @@ class Draws(NamedTuple):
             row: Which of them to go on from.
             steps: How many steps to take.
             inputs: Inputs of these steps, if there are any.
+            paces: Their lengths, if they are not all dt.
         """
         fit, members = self.fit, len(self.departures)
         coefficients = np.tile(fit.coefficients, (members, 1, 1))
@@ -100,6 +106,7 @@ class Draws(NamedTuple):
             steps=steps,
             noise="noise" in self.sources,
             inputs=inputs,
+            paces=paces,
         )
         return Ensemble(states, self.level), Ensemble(seen, self.level)
 
@@ -118,8 +125,9 @@ def forecast_from(
     estimates: list[StateEstimate],
     steps: Any,
     inputs: Any,
+    at: Any = None,
 ) -> Forecast:
-    """What comes after the last row of a series."""
+    """What comes after the last row of a series, step by step or at given times."""
     steps = check_at_least("steps", steps, 1, "It is how far to look ahead.")
     if len(panel.series) != 1:
         raise ValueError(
@@ -127,14 +135,44 @@ def forecast_from(
             "is to go on."
         )
     laws = draws.laws(data, estimates[0])
-    states, seen = draws.after(laws, -1, steps, inputs)
+    when, dt = panel.series[0].times, draws.fit.dt
+    begin = 0.0 if when is None else float(when[-1])
+    times, paces, rows = begin + dt * np.arange(1, steps + 1), None, np.arange(steps)
+    if at is not None:
+        times = _times_ahead(at, begin, draws.fit.dynamics, inputs)
+        paces, rows = _grid(np.diff(times, prepend=begin) / dt)
+        steps = len(paces)
+    states, seen = draws.after(laws, -1, steps, inputs, paces)
+    states, seen = (
+        Ensemble(part.members[:, rows], part.level) for part in (states, seen)
+    )
     share, message = divergence(states.members)
     if message:
         warnings.warn(message, stacklevel=4)
-    when, dt = panel.series[0].times, draws.fit.dt
-    begin = 0.0 if when is None else float(when[-1])
-    times = begin + dt * np.arange(1, steps + 1)
     return Forecast(states, seen, times, share, message)
+
+
+def _times_ahead(
+    at: Any, begin: float, dynamics: str, inputs: Any
+) -> Float[np.ndarray, "steps"]:
+    """Times to forecast, of a flow without inputs."""
+    remedy = "Leave it out and give `steps`."
+    if dynamics != "flow" or inputs is not None:
+        what = f"a {dynamics}" if dynamics != "flow" else "inputs"
+        raise ValueError(f"`at` must be absent for {what}, got {at!r:.40}. {remedy}")
+    times = np.atleast_1d(check_finite("at", at, "Give times after the last row."))
+    if times.ndim != 1 or (np.diff(times, prepend=begin) <= 0).any():
+        raise ValueError(
+            f"`at` must be times that rise, after the last row at {begin:g}, got "
+            f"{times.tolist()!s:.60}. Sort them; times between rows go to `smooth`."
+        )
+    return times
+
+
+def _grid(lengths: Float[np.ndarray, "steps"]) -> tuple[np.ndarray, np.ndarray]:
+    """Steps of at most the usual length, and which of them end where one was asked."""
+    parts = np.ceil(lengths - 1e-9).astype(int).clip(1)
+    return np.repeat(lengths / parts, parts), np.cumsum(parts) - 1
 
 
 def rolling_origins(

@@ -55,7 +55,7 @@ class Forecast(NamedTuple):
     Attributes:
         states: Draws of the states.
         observations: Draws of what will be seen of them, with its noise.
-        times: When, counted from the last row in units of dt, or in those of the times.
+        times: When, counted from the last row, or in units of the times.
         diverged: Share of the members that left all bounds by each step.
         message: In words, if any did; else empty.
     """
@@ -100,6 +100,7 @@ def roll(
     steps: int,
     noise: bool,
     inputs: Float[np.ndarray, "steps Nu"] | None = None,
+    paces: Float[np.ndarray, "steps"] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """States and observations of every member, NaN from where it diverged.
 
@@ -112,6 +113,7 @@ def roll(
         steps: How many steps to take.
         noise: Whether states move, and are observed, with noise.
         inputs: Inputs that act during each step.
+        paces: Lengths of the steps, in units of the usual one; ones if None.
     """
     n_inputs = model.library.n_states - model.n_states
     if n_inputs and inputs is None:
@@ -131,6 +133,7 @@ def roll(
         jnp.asarray(x),
         bounds,
         acting,
+        None if paces is None else jnp.asarray(paces),
         steps,
         noise,
     )
@@ -161,22 +164,23 @@ def _roll(
     x: Array,
     bounds: Bounds,
     inputs: Array | None,
+    paces: Array | None,
     steps: int,
     noise: bool,
 ) -> tuple[Array, Array]:
     centre, reach = (jnp.asarray(part, x.dtype) for part in bounds)
 
     def step(x: Array, now: tuple) -> tuple[Array, tuple[Array, Array]]:
-        (move, see), inputs = now
-        return jax.vmap(one, in_axes=(0, 0, 0, 0, None))(
-            coefficients, x, move, see, inputs
+        (move, see), inputs, pace = now
+        return jax.vmap(one, in_axes=(0, 0, 0, 0, None, None))(
+            coefficients, x, move, see, inputs, pace
         )
 
-    def one(C: Array, x: Array, move: Array, see: Array, inputs: Array | None):
+    def one(C: Array, x: Array, move: Array, see: Array, inputs, pace):
         moment = None
-        if inputs is not None:
-            unit = jnp.ones((), x.dtype)
-            moment = Schedule(unit, jnp.array(False), centre, jnp.asarray(inputs))
+        if inputs is not None or pace is not None:
+            pace = jnp.ones((), x.dtype) if pace is None else pace
+            moment = Schedule(pace, jnp.array(False), centre, inputs)
         law = model.with_coefficients(C).at(moment).transition
         mean, alive = law.mean(x), law.mean.defined(x)
         alive &= _within(mean, centre, reach)
@@ -194,7 +198,7 @@ def _roll(
         return following, (following, observed)
 
     keys = jax.random.split(key, (2, steps, len(x)))
-    _, results = jax.lax.scan(step, x, ((keys[0], keys[1]), inputs))
+    _, results = jax.lax.scan(step, x, ((keys[0], keys[1]), inputs, paces))
     return results
 
 

@@ -298,6 +298,41 @@ def _infer(
     return Inferred(path, np.concatenate([first, smoothed.covariance]), errors)
 
 
+def states_at(key: PRNGKeyArray, fit: Fit, panel: Panel, at: Any) -> StateEstimate:
+    """Smoothed states of a flow at any times: rows of which nothing was observed.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        panel: One series.
+        at: The times.
+    """
+    if fit.dynamics != "flow" or fit.layout.inputs or len(panel.series) != 1:
+        raise ValueError(
+            "`at` must be absent but for one series of a flow without inputs, got "
+            f"{at!r:.40}. Leave it out for the states at the rows."
+        )
+    wanted = np.atleast_1d(check_finite("at", at, "Give times."))
+    (series,) = panel.series
+    times = series.times
+    if times is None:
+        times = fit.dt * np.arange(len(series.values))
+    if wanted.min() < times[0]:
+        raise ValueError(
+            f"`at` must not be before the first row at {times[0]:g}, got "
+            f"{wanted.min():g}. Leave out earlier times."
+        )
+    every = np.unique(np.concatenate([times, wanted]))
+    values = np.full((len(every), panel.n_columns), np.nan)
+    values[np.searchsorted(every, times)] = series.values
+    wider = panel._replace(series=(series._replace(values=values, times=every),))
+    means = first_means(fit.initial, fit.layout, panel)
+    data = lay_rows(fit.model, wider, None, fit.dt, means)
+    (found,) = smoothed_states(key, fit.engine, data)
+    places = np.searchsorted(every, wanted)
+    return StateEstimate(found.mean[places], found.covariance[places])
+
+
 def read_inputs(inputs: Any, panel: Panel) -> Panel | None:
     """Inputs of all series, one row for each row of the data."""
     if inputs is None:

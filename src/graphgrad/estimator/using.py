@@ -13,6 +13,7 @@ from .evaluation import Evaluation
 from .fitted import AbstractFitted, in_double
 from .forecast import Forecast, roll
 from .frames import filled_in, read_panel
+from .record import states_at
 from .states import filtered_states, predictive_log_density, smoothed_states
 
 
@@ -20,19 +21,26 @@ class AbstractUsed(AbstractFitted):
     """What comes of data with a fitted model."""
 
     @in_double
-    def smooth(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:
-        """States given all of the data.
+    def smooth(
+        self, y: Any = None, times: Any = None, inputs: Any = None, *, at: Any = None
+    ) -> Any:
+        """States given all of the data, at their rows or, of a flow, at other times.
 
         Args:
             y: Other data than those of the fit, as for `fit`.
             times: As for `fit`.
             inputs: As for `fit`.
+            at: Times between the rows of one series, or beyond them, where the states
+                of a flow are wanted in place of those at the rows.
 
         Returns:
             A `StateEstimate` with `mean`, `covariance` and `band(level)`, one row for
             each row of the data; a list of them for a list of series.
         """
         fit = self._checked()
+        if at is not None:
+            panel = fit.panel if y is None else fit.rows(y, times, inputs)[0]
+            return states_at(self._key(), fit, panel, at)
         if y is None:
             return fit.panel.as_given(fit.smoothed)
         panel, data = fit.rows(y, times, inputs)
@@ -101,6 +109,7 @@ class AbstractUsed(AbstractFitted):
         times: Any = None,
         inputs: Any = None,
         future_inputs: Any = None,
+        at: Any = None,
         sources: tuple[str, ...] = SOURCES,
         random_state: Any = None,
     ) -> Forecast:
@@ -114,6 +123,7 @@ class AbstractUsed(AbstractFitted):
             times: Of `y`, as for `fit`.
             inputs: Of `y`, as for `fit`.
             future_inputs: Inputs of the steps to come, one row each.
+            at: Times after the last row to forecast, of a flow, in place of `steps`.
             sources: What is not known: `"noise"` of states and observations, the
                 `"coefficients"`, the last `"state"`.
             random_state: Seed; the estimator's own if None.
@@ -127,7 +137,7 @@ class AbstractUsed(AbstractFitted):
             panel, data = fit.rows(y, times, inputs)
             estimates = smoothed_states(self._key(), fit.engine, data)
         return forecast_from(
-            draws, panel, data, estimates, steps, _plain(future_inputs)
+            draws, panel, data, estimates, steps, _plain(future_inputs), at
         )
 
     @in_double
