@@ -708,16 +708,16 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
     system = gg.systems.lotka_volterra()
     T, path = 400, system.simulate(jax.random.key(0), steps=400, scheme="euler")
     model = system.model(dynamics="map")
+    noise = jnp.asarray(system.dt * system.state_noise)
     seen = gg.state_space_model(
         model.library,
-        state_noise=model.transition.noise.variances,
-        observation_noise=1e-6 * model.transition.noise.variances,
+        state_noise=noise,
+        observation_noise=1e-6 * noise,
         initial_mean=path.states[0],
         initial_noise=1e-12,
     ).with_coefficients(model.coefficients)
     ys = jnp.asarray(path.states[1:])
     zeros = jnp.zeros_like(model.coefficients)
-    noise = model.transition.noise.variances
     plan = Plan(
         ys,
         seen,

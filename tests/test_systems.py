@@ -216,7 +216,7 @@ def test_a_flow_may_have_no_process_noise():
 
 
 def test_a_stiff_flow_takes_more_substeps(x64):
-    stiff = {"epsilon": 0.04, "delta": 4e-4, "q": 8e-4, "noise": 0.0}
+    stiff: Any = {"epsilon": 0.04, "delta": 4e-4, "q": 8e-4, "noise": 0.0}
     system = get("oregonator", **stiff)
     path = system.simulate(jax.random.key(0), 200).states
 
