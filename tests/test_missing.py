@@ -1,5 +1,7 @@
 """Entries that were not observed: masked by every engine, and not imputed."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +18,7 @@ STEPS = 12
 def gappy_case(kind):
     """A linear model, and a series with single gaps, a row and a beginning missing."""
     model = linear_model()
-    options = {}
+    options: Any = {}
     n = model.n_states
     if kind == "full noise":
         rng = np.random.default_rng(3)
