@@ -136,9 +136,9 @@ class AbstractReported(AbstractDrawn):
         low, high = np.nanmin(there, axis=0), np.nanmax(there, axis=0)
         # A state that does not move has a plane about it, too.
         edge = np.maximum(0.05 * (high - low), 1e-9 * (1 + np.abs(high)))
-        ends = np.stack([low - edge, high + edge], axis=1).tolist()
-        rate = rate_of(fit)
-        found = vector_field(rate, path, (0, 1), (ends[0], ends[1]), size=FIELD)
+        (x0, y0), (x1, y1) = (low - edge).tolist(), (high + edge).tolist()
+        limits = ((x0, x1), (y0, y1))
+        found = vector_field(rate_of(fit), path, (0, 1), limits, size=FIELD)
         return {"field_x": found.x, "field_y": found.y, "field": found.rates}
 
     def _ahead(self, fit: Fit, steps: int) -> tuple[dict[str, Any], tuple[str, ...]]:
