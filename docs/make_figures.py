@@ -6,9 +6,11 @@ import jax
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
+import pandas as pd
 from matplotlib.patches import FancyArrowPatch
 
 import graphgrad as gg
+from graphgrad.demo import hare_lynx_data
 from graphgrad.graph import to_networkx
 
 HERE = Path(__file__).parent
@@ -16,6 +18,70 @@ STATES = ("position", "speed")
 COLOURS = ("#1b6ca8", "#c8553d")
 SPIN_UP = 500
 """Steps after which the state is on the attractor."""
+
+
+def hare_lynx(model: gg.GraphGrad | None = None) -> None:
+    """Pelts with smoothed states, the equations found, and their phase portrait.
+
+    Args:
+        model: A fit of theirs, if there is one already.
+    """
+    frame = pd.read_csv(hare_lynx_data())
+    if model is None:
+        model = gg.GraphGrad(degree=2).fit(frame)
+    years = np.linspace(frame.time.min(), frame.time.max(), 401)
+    states = model.smooth(at=years)
+    bands = states.band(0.9)
+    figure = plt.figure(figsize=(12, 4.9), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=(1.4, 1), height_ratios=(1, 2.6))
+    left = figure.add_subplot(grid[:, 0])
+    for i, (name, colour) in enumerate(zip(("hare", "lynx"), COLOURS, strict=True)):
+        left.fill_between(years, *bands[:, i].T, color=colour, alpha=0.25, lw=0)
+        left.plot(years, states.mean[:, i], color=colour)
+        left.plot(frame.time, frame[name], "o", color=colour, ms=5, label=name)
+    left.set_title("In: 21 numbers a column (dots). Lines: smoothed, with 90 % bands")
+    left.set(xlabel="year", ylabel="pelts taken, in thousands")
+    left.set(xticks=range(1900, 1921, 5), xlim=(1899.5, 1920.5), ylim=(0, 95))
+    left.legend(frameon=False, loc="upper right", ncols=2)
+    left.spines[["top", "right"]].set_visible(False)
+
+    words = figure.add_subplot(grid[0, 1])
+    words.set_title("Out: the equations, with 90 % intervals")
+    words.axis("off")
+    text = "\n".join(_with_intervals(model, 0.9))
+    words.text(0.5, 0.5, text, ha="center", va="center", family="monospace", size=11)
+
+    right = figure.add_subplot(grid[1, 1])
+    gg.plots.plot_phase(
+        states.mean,
+        data=frame[["hare", "lynx"]],
+        rate=lambda x: model.numpy_function()(0.0, x),
+        states=("hare", "lynx"),
+        ax=right,
+    )
+    right.lines[0].set(color="0.3", markersize=8)
+    right.lines[1].set(color="black")
+    right.get_legend().remove()
+    figure.savefig(HERE / "hare_lynx.png", dpi=110)
+
+
+def _with_intervals(model: gg.GraphGrad, level: float) -> list[str]:
+    """Lines of equations, each above a line with intervals of its coefficients."""
+    ends = model.confidence_intervals(level)
+    table = []
+    for i, state in enumerate(model.state_names_):
+        found, below = [f"d{state}/dt ="], [""]
+        for number, j in enumerate(np.flatnonzero(model.coef_[i])):
+            value, (low, high) = model.coef_[i, j], np.sort(np.abs(ends[i, j]))
+            sign = "-" if value < 0 else "+" if number else " "
+            found.append(f" {sign} {abs(value):#.2g} {model.terms_[j]}")
+            below.append(f"   {low:#.2g} to {high:#.2g}")
+        table += [found, below]
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    return [
+        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in table
+    ]
 
 
 def lorenz() -> None:
@@ -171,5 +237,6 @@ def oscillator() -> None:
 
 
 if __name__ == "__main__":
+    hare_lynx()
     lorenz()
     oscillator()
