@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -12,6 +13,8 @@ import scipy.stats
 import sympy
 
 import graphgrad as gg
+from graphgrad.cli.folder import read_header
+from graphgrad.cli.summary import summary
 from graphgrad.confidence import Posterior, Stability
 from graphgrad.estimator import checking, fitting, reporting
 from graphgrad.estimator.residuals import verdicts
@@ -276,6 +279,27 @@ def test_summary_says_what_acts_on_what(fitted, driven, y):
     assert "x1 acts on itself through x1, as given." in alone.summary()
     assert "Nothing acts on x2." in alone.summary()
     assert "1 of 1 possible terms is there, 1 of them given." in alone.summary()
+
+
+def test_process_noise_that_nothing_speaks_for(y, tmp_path, monkeypatch):
+    def noiseless(*arguments, **options):
+        found = least_squares(*arguments, **options)
+        return eqx.tree_at(lambda s: s.noise_free, found, jnp.array(True))
+
+    given = gg.GraphGrad(degree=1, dt=LOTKA.dt, state_noise=0).fit(y)
+    monkeypatch.setattr(fitting, "adaptive", noiseless)
+    learnt = gg.GraphGrad(degree=1, dt=LOTKA.dt).fit(y)
+    for model, said in ((learnt, True), (given, False)):
+        assert (model.state_noise_ == 0).all()
+        assert ("No process noise is needed." in model.summary()) == said
+        found = report_of(model, tmp_path, monkeypatch, forecast=0)
+        shown = found.scores["deviation of the process noise in a unit of time"]
+        assert shown == ("none is needed" if said else "0, 0")
+        model.save(tmp_path / "fit")
+        assert gg.storage.read(tmp_path / "fit")[0]["state_noise"] == [0, 0]
+        lines = list(summary(read_header(tmp_path / "fit")))
+        ends = "; none is needed" if said else ", 0"
+        assert f"Variance of the process noise in a unit of time: 0{ends}" in lines
 
 
 def test_summary_of_many_states_lists_the_strongest():

@@ -66,7 +66,8 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
         if variances.ndim == 2:
             variances = np.diag(variances)
         shown = ", ".join(f"{variance:.3g}" for variance in np.atleast_1d(variances))
-        if name == "state_noise" and not variances.any():
+        learnt = header.get("settings", {}).get(name) == "learn"
+        if name == "state_noise" and learnt and not variances.any():
             shown = "0; none is needed"
         yield f"Variance of the {called}: {shown}"
     outcome = header["outcome"]

@@ -18,6 +18,7 @@ from ..solution import PaperSolution
 from .drawing import AbstractDrawn, rate_of, seen_states, series_times
 from .fitted import in_double
 from .record import Fit
+from .telling import needs_no_noise
 
 PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
 """Packages whose versions matter where results differ."""
@@ -213,7 +214,7 @@ def _scores(fit: Fit) -> dict[str, Any]:
         deviations = ", ".join(f"{value:.3g}" for value in np.sqrt(variances)[:6])
         more = ", ..." * (len(variances) > 6)
         scores[name] = deviations + more
-    if fit.noise_free:
+    if needs_no_noise(fit):
         scores[names[0]] = "none is needed"
     return scores
 

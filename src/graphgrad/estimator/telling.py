@@ -57,7 +57,7 @@ class AbstractTold(AbstractDescribed, AbstractChecked):
                 f"{found} of {possible} possible terms "
                 f"{'is' if found == 1 else 'are'} there"
                 f"{f', {given} of them given' if given else ''}.",
-                *["No process noise is needed."] * fit.noise_free,
+                *["No process noise is needed."] * needs_no_noise(fit),
                 f"Outcome: {fit.solution.outcome.name}. {fit.solution.advice}",
             ],
             self.equations(align=True),
@@ -65,6 +65,11 @@ class AbstractTold(AbstractDescribed, AbstractChecked):
             [f"Residuals of {line}" for line in self.check_residuals()],
         ]
         return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def needs_no_noise(fit: Fit) -> bool:
+    """Whether process noise was to be learnt, and nothing speaks for any."""
+    return fit.noise_free and isinstance(fit.task.settings["state_noise"], str)
 
 
 def _edges(fit: Fit, graph: Any) -> list[str]:
