@@ -135,11 +135,11 @@ def neighbours(support):
 
 def cheapest_change(X, y, support, price):
     """What the best neighbour costs more, by brute force."""
-    here = squares(X, y, support)[0] + price * support.sum()
-    return min(
-        squares(X, y, other)[0] + price * other.sum() - here
-        for other in neighbours(support)
-    )
+
+    def cost(support):
+        return squares(X, y, support)[0] + np.sum(price * support)
+
+    return min(cost(other) for other in neighbours(support)) - cost(support)
 
 
 # Nearly all of the time of these tests is compilation.
@@ -165,10 +165,13 @@ quick_inverse = jit(inverse_on)
 def test_no_change_of_the_subset_pays(seed, price, x64):
     G, b, X, y = quadratic(seed)
     rng = np.random.default_rng(seed)
-    for start in (np.zeros(SIZE, bool), np.ones(SIZE, bool), rng.random(SIZE) < 0.5):
-        found = search(*map(jnp.asarray, (G, b, start)), jnp.asarray(price))
+    starts = (np.zeros(SIZE, bool), np.ones(SIZE, bool), rng.random(SIZE) < 0.5)
+    # One price for all terms, and one for each.
+    each = price * rng.uniform(0.3, 3, SIZE)
+    for start, prices in itertools.product(starts, (np.full(SIZE, price), each)):
+        found = search(*map(jnp.asarray, (G, b, start, prices)))
         support = np.asarray(found.support)
-        margin = cheapest_change(X, y, support, price)
+        margin = cheapest_change(X, y, support, prices)
         assert margin >= -1e-3
         np.testing.assert_allclose(found.margin, margin, atol=1e-6)
         least = squares(X, y, support)[1]
@@ -178,7 +181,7 @@ def test_no_change_of_the_subset_pays(seed, price, x64):
 def test_margin_of_a_support_that_is_kept_may_be_a_gain(x64):
     G, b, X, y = quadratic(0)
     start = np.array([True, False] * (SIZE // 2))
-    stay = stay_there(*map(jnp.asarray, (G, b, start, 1e3)))
+    stay = stay_there(*map(jnp.asarray, (G, b, start, [1e3])))
     assert (stay.support == start).all()
     expected = cheapest_change(X, y, start, 1e3)
     assert expected < 0
@@ -189,7 +192,7 @@ def test_margin_of_a_support_that_is_kept_may_be_a_gain(x64):
 def test_terms_enter_as_their_price_falls(seed, x64):
     G, b, X, y = quadratic(seed)
     prices = 1e4 * 2.0 ** -np.arange(0, 20, 1.0)
-    path = quick_path(*map(jnp.asarray, (G, b, prices)))
+    path = quick_path(*map(jnp.asarray, (G, b, prices[:, None])))
     counts = np.count_nonzero(path, axis=1)
     assert (np.diff(counts) >= 0).all()
     assert counts[0] < counts[-1]
@@ -202,7 +205,7 @@ def test_terms_enter_as_their_price_falls(seed, x64):
 
 def test_a_path_with_few_places_has_no_more_terms(x64):
     G, b, X, y = quadratic(1)
-    prices = jnp.asarray([1e3, 1.0, 1e-3])
+    prices = jnp.asarray([[1e3], [1.0], [1e-3]])
     path = np.asarray(
         price_path(jnp.asarray(G), jnp.asarray(b), prices, most=3).support
     )
@@ -240,12 +243,12 @@ def test_collinear_terms_do_no_harm(double):
         everything = jnp.ones(SIZE, bool)
         assert jnp.isfinite(quick_inverse(G, everything)).all()
         for start in (~everything, everything):
-            found = search(G, b, start, jnp.asarray(4.0))
+            found = search(G, b, start, jnp.asarray([4.0]))
             assert all(jnp.isfinite(leaf).all() for leaf in found)
-        fresh = search(G, b, ~everything, jnp.asarray(4.0))
+        fresh = search(G, b, ~everything, jnp.asarray([4.0]))
         assert fresh.support[jnp.array([1, 3, 5])].sum() == 1
         assert not fresh.support[6]
-        path = quick_path(G, b, jnp.asarray([100.0, 10.0, 1.0, 0.1, 1e-3]))
+        path = quick_path(G, b, jnp.asarray([[100.0], [10.0], [1.0], [0.1], [1e-3]]))
         assert jnp.isfinite(path).all()
         assert (jnp.count_nonzero(path[:, jnp.array([1, 3, 5])], axis=1) <= 1).all()
 
