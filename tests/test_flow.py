@@ -70,6 +70,7 @@ def test_expansion_is_the_derivative(x64, substeps):
     mean, x = flow(0.02, substeps), jnp.asarray(X)
     active = jnp.broadcast_to(jnp.arange(len(NAMES)), A.shape)
     found = mean.expand(x, jnp.eye(3), active)
+    assert found.sensitivity is not None
     np.testing.assert_allclose(found.value, mean(x), rtol=1e-12)
     np.testing.assert_allclose(found.slope, jax.jacfwd(mean)(x), atol=1e-12)
     terms, rest = mean.design(x)
@@ -94,7 +95,9 @@ def test_noise_of_one_equation_reaches_the_others(x64):
     start = np.concatenate([X, np.zeros(9)])
     true = solve_ivp(covariance, (0, 0.05), start, rtol=1e-9, atol=1e-12).y[3:, -1]
     factor = jnp.diag(jnp.sqrt(jnp.array([0.0, 2.0, 0.0])))
-    found = flow(0.05, 8).expand(jnp.asarray(X), factor).sources.sum(axis=0)
+    found = flow(0.05, 8).expand(jnp.asarray(X), factor).sources
+    assert found is not None
+    found = found.sum(axis=0)
     scale = np.sqrt(np.diag(true.reshape(3, 3)))
     np.testing.assert_allclose(
         found / np.outer(scale, scale),
@@ -498,7 +501,8 @@ def test_bad_settings_are_named(call, message):
 def test_a_model_carries_what_it_is():
     model = flow_model(substeps=3)
     assert model.dynamics == "flow"
+    assert isinstance(model.mean, FlowMean)
     assert int(model.mean.substeps) == 3
     moved = model.with_coefficients(jnp.ones((1, 2)))
-    assert moved.dynamics == "flow"
+    assert isinstance(moved.mean, FlowMean)
     assert eqx.tree_equal(moved.mean.interval, model.mean.interval)

@@ -1,5 +1,6 @@
 """How often each term and each edge comes out, on resampled blocks of the series."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,7 +13,7 @@ from ..checks import check_at_least
 from ..compiling import compiled
 from ..model import GaussianNoise, StateSpaceModel, arrange, whole_series
 from ..solution import Solution
-from ..solvers import adaptive
+from ..solvers import AdaptiveSteps, adaptive
 from ..solvers.substeps import substeps_of, with_substeps
 from .spike import edges_of
 
@@ -93,6 +94,11 @@ def stability(
     arrays = [eqx.partition(panel.model, eqx.is_array)[0] for panel in panels]
     static = eqx.partition(panels[0].model, eqx.is_array)[1]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+
+    settings = options.pop("settings", None) or AdaptiveSteps()
+    if not np.isnan(ys).any():
+        settings = dataclasses.replace(settings, long_gaps=False)
+    options["settings"] = settings
 
     def fit(key: PRNGKeyArray, ys: Array, arrays: Any) -> tuple[Array, Array]:
         # The number of steps an interval is one for all.

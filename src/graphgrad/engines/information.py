@@ -71,6 +71,12 @@ def information(
         """The transition about a state, with the noise by its sources."""
         transition = model.at(moment).transition
         found = transition.expand(before, active)
+        scale = transition.noise
+        if isinstance(scale, GaussianNoise) and not scale.diagonal:
+            # By the variances, whatever the covariances are.
+            assert found.covariance is not None
+            own = jax.vmap(jnp.diag)(eye * jnp.diag(found.covariance))
+            found = found._replace(sources=own)
         if found.sources is None:
             noise = transition.noise_at(before).local(after, found.value)
             sources = squares(noise.factor)

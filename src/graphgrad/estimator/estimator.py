@@ -179,7 +179,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
         with ProgressLine(sys.stderr) as line:
             solution = self._solve(key, task, line.beside(callback))
             too_long = solution.outcome is Outcome.interval_too_long
-            if too_long and self.dynamics == "auto":
+            if too_long and self.dynamics == "auto" and self._says_no_rates():
                 # An alternating series, say, is no flow.
                 mapped = self._task(panel, task.inputs, "map")
                 other = self._solve(key, mapped, line.beside(callback))
@@ -187,6 +187,11 @@ class GraphGrad(AbstractReported, AbstractSaved):
                     task, solution = mapped, said_plainly(other, mapped.prepared)
         self._store(record(task, solution, key=key, trace=tuple(trace)))
         return self
+
+    def _says_no_rates(self) -> bool:
+        """Whether nothing that was given is meant for a flow alone."""
+        learns = isinstance(self.state_noise, str)
+        return learns and not self.constraints and self.inputs_between == "held"
 
     def _solve(
         self, key: PRNGKeyArray, task: Task, callback: Any

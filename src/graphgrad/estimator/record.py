@@ -154,10 +154,9 @@ class Fit(NamedTuple):
         """Whether nothing speaks for any process noise."""
         found = self.solution
         given = self.task.settings["state_noise"]
-        none = not isinstance(given, str) and np.size(given) and np.all(given == 0)
-        return bool(none) or (
-            not isinstance(found, PaperSolution) and bool(found.noise_free)
-        )
+        if isinstance(given, int | float | list | tuple | np.ndarray):
+            return not np.any(given)
+        return not isinstance(found, PaperSolution) and bool(found.noise_free)
 
     @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:

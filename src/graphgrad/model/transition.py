@@ -139,7 +139,9 @@ class AbstractLibraryMean(AbstractMean):
         defined = self.library.defined(self.variables(x))
         return defined if self.moment is None else defined | self.moment.fresh
 
-    def with_coefficients(self, coefficients: Float[Array, "Nx M"]) -> "AbstractLibraryMean":
+    def with_coefficients(
+        self, coefficients: Float[Array, "Nx M"]
+    ) -> "AbstractLibraryMean":
         """The same mean with other coefficients."""
         return eqx.tree_at(lambda mean: mean.coefficients, self, coefficients)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
@@ -114,7 +113,7 @@ def adaptive(
 
 def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solution:
     """Fit a flow with as many steps an interval as it turns out to need."""
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((search.ys, model))):
+    if search.traced or isinstance(model.initial_mean, Tracer):
         return search.solution(model, reason)
     size = int(substeps_of(model))
     while True:

@@ -14,9 +14,15 @@ from .plan import Plan
 from .price import extended_bic_price
 from .refine import one_sign, term_price
 from .statistics import gather, scatter
-from .subset import best_subset, inverse_on, price_path
+from .subset import best_addition, best_subset, inverse_on, price_path
 from .substeps import substeps_of
 from .variances import restricted
+
+UNSURE = 2.0
+"""Margin below which another choice of terms is nearly as good."""
+
+STANDS_OUT = 9.0
+"""Gain in twice the log-likelihood, three standard errors, that chance seldom gives."""
 
 MOST_LOOSE = 0.25
 """Largest variance of a joint relative change of coefficients that are determined."""
@@ -56,6 +62,12 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     stay = best_subset(
         *quadratic, outlook.support, inverse, each, max_changes=0, signs=signs
     )
+    margin = stay.margin
+    if plan.model.dynamics == "flow":
+        # A term that stands out this far beyond noise is not left out for sure, however
+        # dear it is.
+        gain = best_addition(*quadratic, outlook.support, inverse, signs)
+        margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
     sweep = outlook.sweep
     before = jnp.concatenate([model.initial_mean[None], sweep.filtered[:-1]])
     ahead = model.observation.mean(along(model, before))
@@ -72,7 +84,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         initial_noise=unknowns.initial_noise,
         log_likelihood=best.log_likelihood,
         criterion=best.criterion,
-        margin=stay.margin,
+        margin=margin,
         states=sweep.means(),
         state_covariances=sweep.covariances(),
         filtered=sweep.filtered,
@@ -85,7 +97,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         code=_judge(
             best.criterion,
             done & climbed,
-            stay.margin,
+            margin,
             error,
             _looseness(here, inverse),
             jnp.any(plan.coefficients(unknowns.parameters)),
@@ -138,7 +150,7 @@ def _judge(
     code = jnp.asarray(Outcome.converged.value)
     # Later lines outrank earlier ones.
     for condition, outcome in (
-        (margin < 2, Outcome.undecided),
+        (margin < UNSURE, Outcome.undecided),
         (~done, Outcome.out_of_sweeps),
         (loose > MOST_LOOSE, Outcome.not_determined),
         (~(error < 1), Outcome.worse_than_persistence),

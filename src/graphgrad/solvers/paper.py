@@ -229,7 +229,6 @@ def fit_batches(
     )
 
 
-@eqx.filter_jit
 def needs_map(model: StateSpaceModel) -> None:
     """Say that the paper's solvers know no flows, if the model is one."""
     mean = model.transition.mean
@@ -240,6 +239,7 @@ def needs_map(model: StateSpaceModel) -> None:
         )
 
 
+@eqx.filter_jit
 def run_group(
     key, parameters, state, ys, numbers, lengths, **options
 ) -> tuple[Batches, tuple[Array, Array]]:

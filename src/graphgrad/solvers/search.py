@@ -54,6 +54,8 @@ class AdaptiveSteps(eqx.Module):
         ramp: Steps over which the penalties rise.
         sweeps: Most sweeps of a start after annealing.
         climb: Most sweeps on one choice of terms.
+        long_gaps: Whether to provide for long gaps in data that cannot be looked at,
+            where many fits are mapped over at once.
     """
 
     rounds: int = eqx.field(static=True)
@@ -61,6 +63,7 @@ class AdaptiveSteps(eqx.Module):
     ramp: int = eqx.field(static=True)
     sweeps: int = eqx.field(static=True)
     climb: int = eqx.field(static=True)
+    long_gaps: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -70,12 +73,14 @@ class AdaptiveSteps(eqx.Module):
         ramp: int = 20,
         sweeps: int = 150,
         climb: int = 15,
+        long_gaps: bool = True,
     ):
         self.rounds = check_at_least("rounds", rounds, 1, "3 are enough.")
         self.anneal = check_at_least("anneal", anneal, 1, "60 is enough.")
         self.ramp = check_at_least("ramp", ramp, 1, "A third of the steps is good.")
         self.sweeps = check_at_least("sweeps", sweeps, 1, "150 is enough.")
         self.climb = check_at_least("climb", climb, 4, "15 is enough.")
+        self.long_gaps = bool(long_gaps)
 
 
 class AdaptiveProgress(NamedTuple):
@@ -121,6 +126,12 @@ class Search(NamedTuple):
     settings: AdaptiveSteps
     callback: Any
 
+    @property
+    def traced(self) -> bool:
+        """Whether a compilation is under way, which cannot look at numbers."""
+        leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.weight))]
+        return any(isinstance(leaf, Tracer) for leaf in leaves)
+
     def solution(self, model: StateSpaceModel, reason: str) -> Solution:
         """Find terms, coefficients and noises.
 
@@ -130,9 +141,11 @@ class Search(NamedTuple):
         """
         ys, key, settings, learn = self.ys, self.key, self.settings, self.learn
         options = {"engine": self.engine, "learn": learn, "settings": settings}
-        gaps = isinstance(ys, Tracer) or bool(np.any(long_gaps(jnp.asarray(ys), model)))
+        gaps = settings.long_gaps
+        if not self.traced:
+            gaps = bool(np.any(long_gaps(jnp.asarray(ys), model)))
         plan, beginning = begin_fit(ys, model, self.weight, self.told, learn, gaps)
-        if model.dynamics == "flow" and not isinstance(ys, Tracer):
+        if model.dynamics == "flow" and not self.traced:
             first = jax.tree.map(lambda leaf: leaf[0], beginning.unknowns)
             size = first_size(plan.build(first, ()), plan.path)
             size = max(size, int(substeps_of(model)))
@@ -148,7 +161,7 @@ class Search(NamedTuple):
             return self._climb(ready, plan, free, settings.climb)
 
         refinement = round_of(0, beginning)
-        if model.dynamics == "flow" and not isinstance(ys, Tracer):
+        if model.dynamics == "flow" and not self.traced:
             needed = _needed_steps(refinement, plan, free)
             if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
@@ -172,7 +185,7 @@ class Search(NamedTuple):
         elif model.dynamics == "flow":
             quiet = plan._replace(free=jnp.array(False))
             still = with_least_noise(refinement, quiet)
-            still = self._climb(still, quiet, learn, settings.climb)
+            still = self._climb(still, quiet, learn, 4 * settings.climb)
             refinement, plan = if_needed(refinement, still, plan)
         # The last climb may take its time: distributions that are not Gaussian, and
         # noises that the data hardly tell, need it.

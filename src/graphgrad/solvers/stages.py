@@ -226,12 +226,11 @@ def if_needed(
 ) -> tuple[Refinement, Plan]:
     """The fits without process noise, unless noise pays for its variances.
 
-    Each variance costs what the BIC charges for a parameter. The prior on variances,
-    which keeps them from zero, is no part of the comparison.
+    Each variance costs what Akaike's criterion charges for a parameter: what is taken
+    for no noise makes intervals too short. The prior on variances, which keeps them
+    from zero, is no part of the comparison.
     """
-    noise = noisy.best.unknowns.state_noise
-    n = jnp.sum(~jnp.isnan(plan.ys)).astype(noise.dtype)
-    cost = 2 * NOISE_PRIOR * jnp.log(noise) + jnp.log(n)
+    cost = 2 * NOISE_PRIOR * jnp.log(noisy.best.unknowns.state_noise) + 2
     with_noise = noisy.best.criterion + jnp.sum(cost, axis=1)
     needed = jnp.min(with_noise) < jnp.min(quiet.best.criterion)
     return where_each(needed, noisy, quiet), plan._replace(free=plan.free & needed)

@@ -67,6 +67,30 @@ def best_subset(
     return found._replace(coefficients=found.coefficients / unit)
 
 
+def best_addition(
+    information: Float[Array, "n n"],
+    linear: Float[Array, "n"],
+    support: Bool[Array, "n"],
+    inverse: Float[Array, "n n"],
+    signs: Float[Array, "n"],
+) -> Float[Array, ""]:
+    """By how much the one term that would gain most lowers the quadratic.
+
+    Args:
+        information: I, positive semidefinite.
+        linear: b.
+        support: The terms that are there.
+        inverse: Of the information on them, by `inverse_on`.
+        signs: As for `best_subset`.
+    """
+    quadratic, unit = in_units(information, linear)
+    table = enter(*quadratic, support, inverse * unit[:, None] * unit)
+    least = float(100 * jnp.finfo(linear.dtype).eps)
+    usable = ~support & (table.diagonal > least) & (signs * table.side >= 0)
+    gains = table.side**2 / jnp.where(usable, table.diagonal, 1)
+    return jnp.max(jnp.where(usable, gains, 0))
+
+
 def price_path(
     information: Float[Array, "n n"],
     linear: Float[Array, "n"],
