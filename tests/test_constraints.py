@@ -12,12 +12,13 @@ from graphgrad.solvers.subset import best_subset, inverse_on
 
 KEY = jax.random.key(1)
 SYSTEM = gg.systems.lorenz63(dt=0.02)
-TERMS = SYSTEM.model().library.names()
+MODEL = SYSTEM.model(dynamics="map")
+TERMS = MODEL.library.names()
 
 
 def fit(**options):
-    ys = SYSTEM.simulate(jax.random.key(0), steps=100).observations
-    return gg.adaptive(KEY, ys, SYSTEM.model(), **options)
+    ys = SYSTEM.simulate(jax.random.key(0), steps=100, scheme="euler").observations
+    return gg.adaptive(KEY, ys, MODEL, **options)
 
 
 @pytest.mark.slow
@@ -37,7 +38,7 @@ def test_known_and_forbidden_coefficients_are_kept():
 @pytest.mark.slow
 def test_what_is_not_told_is_found():
     """The x1-equation is known: fewer terms to look for, each a little cheaper."""
-    truth = np.asarray(SYSTEM.coefficients())
+    truth = np.asarray(SYSTEM.coefficients(dynamics="map"))
     told = [gg.known("x1", name, c) for name, c in zip(TERMS, truth[0], strict=True)]
     found = fit(constraints=told)
     np.testing.assert_array_equal(found.coefficients[0], truth[0].astype(np.float32))
@@ -46,17 +47,15 @@ def test_what_is_not_told_is_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["map", "rate"])
-def test_only_the_edges_that_are_told(form):
+@pytest.mark.parametrize("dynamics", ["map", "difference"])
+def test_only_the_edges_that_are_told(dynamics):
     edges = [("x2", "x1"), ("x1", "x2"), ("x3", "x2"), ("x1", "x3"), ("x2", "x3")]
-    found = fit(constraints=[gg.only_edges(edges)], form=form)
-    acts = np.asarray(
-        gg.adjacency(found.coefficients, SYSTEM.model().library.incidence)
-    )
+    found = fit(constraints=[gg.only_edges(edges)], dynamics=dynamics)
+    acts = np.asarray(gg.adjacency(found.coefficients, MODEL.library.incidence))
     assert not acts[0, 2]
     assert acts[1, 2]
-    truth = np.asarray(SYSTEM.coefficients() != 0)
-    if form == "map":
+    truth = np.asarray(SYSTEM.coefficients(dynamics="map") != 0)
+    if dynamics == "map":
         assert (found.support() == truth).all()
 
 
@@ -114,7 +113,7 @@ def test_a_known_value_is_finite():
 def test_a_sign_is_kept_and_a_right_one_changes_nothing():
     """The wrong sign for a true term leaves it out; the right one finds the same."""
     place = 1, TERMS.index("x1 x3")
-    truth = np.asarray(SYSTEM.coefficients())
+    truth = np.asarray(SYSTEM.coefficients(dynamics="map"))
     assert truth[place] < 0
     wrong = fit(constraints=[gg.sign("x2", "x1 x3", "+")])
     assert np.asarray(wrong.coefficients)[place] >= 0
@@ -216,8 +215,9 @@ def test_bounds_without_zero_start_at_the_nearer_one():
     assert told.base[0, 2] == 0.1
     assert told.low[0, 2] == 0
     np.testing.assert_allclose(told.high[0, 2], 0.2)
-    rate = knowledge([gg.bounds("x1", "x1", 0.5, 2)], gg.Polynomial(2, 1), form="rate")
-    assert rate.base[0, 1] == rate.zero[0, 1] == 1
+    bound = [gg.bounds("x1", "x1", -0.5, 1)]
+    rate = knowledge(bound, gg.Polynomial(2, 1), dynamics="flow")
+    assert rate.base[0, 1] == rate.zero[0, 1] == 0
     assert (rate.low[0, 1], rate.high[0, 1]) == (-0.5, 1)
 
 

@@ -13,8 +13,8 @@ import graphgrad as gg
 from graphgrad.model import (
     AbstractMean,
     GaussianNoise,
-    LibraryMean,
     LinearGaussian,
+    MapMean,
     Transition,
 )
 
@@ -112,7 +112,7 @@ def test_transition_density_is_about_the_library_mean(x64):
     library = gg.Polynomial(2, 2)
     coefficients = np.random.default_rng(0).normal(size=(2, 6))
     transition = Transition(
-        LibraryMean(library, jnp.asarray(coefficients)),
+        MapMean(library, jnp.asarray(coefficients)),
         GaussianNoise.of(jnp.array([0.5, 2.0])),
     )
     x, x_next = np.random.default_rng(1).normal(size=(2, 7, 2))
@@ -130,7 +130,7 @@ def test_transition_density_is_about_the_library_mean(x64):
 def test_transition_density_is_zero_outside_the_domain():
     library = gg.Polynomial(1, 1, root=2)
     transition = Transition(
-        LibraryMean(library, jnp.array([[0.0, 1.0, 0.0]])),
+        MapMean(library, jnp.array([[0.0, 1.0, 0.0]])),
         GaussianNoise.of(jnp.ones(1)),
     )
     x = jnp.array([[4.0], [-4.0], [0.0]])
@@ -247,7 +247,11 @@ def test_precision_is_single_unless_jax_is_set_otherwise():
 
 def test_a_path_that_leaves_the_domain_says_so():
     library = gg.Polynomial(1, 1, root=2)
-    settings = {"state_noise": 1e-6, "observation_noise": 1.0, "initial_noise": 1e-6}
+    settings: dict[str, Any] = {
+        "state_noise": 1e-6,
+        "observation_noise": 1.0,
+        "initial_noise": 1e-6,
+    }
     for initial, stays in ((4.0, True), (-4.0, False)):
         model = gg.state_space_model(
             library, [[0.0, 1.0, 0.0]], initial_mean=[initial], **settings
