@@ -366,6 +366,18 @@ def test_an_alternating_series_is_no_flow():
 
 
 @pytest.mark.slow
+def test_a_rate_in_the_wrong_unit_contradicts_the_data():
+    """A coefficient of a step, given as a rate."""
+    rng, times = np.random.default_rng(0), 0.1 * np.arange(80)
+    x = np.column_stack([np.cos(times), np.sin(times)]) * np.exp(-0.1 * times)[:, None]
+    y = x + 0.01 * rng.normal(size=x.shape)
+    for value, outcome in ((-0.1, "contradicted"), (-1.0, "converged")):
+        told = [gg.known("x1", "x2", value)]
+        model = gg.GraphGrad(degree=1, dt=0.1, constraints=told).fit(y)
+        assert model.outcome_ == outcome
+
+
+@pytest.mark.slow
 def test_posterior_of_a_flow_is_that_of_exact_sums(x64):
     """Supports of a constant and a rate, coefficients integrated on a grid."""
     model = gg.state_space_model(

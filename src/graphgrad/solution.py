@@ -29,6 +29,7 @@ class Outcome(IntEnum):
     out_of_sweeps = 8
     not_determined = 9
     interval_too_long = 10
+    contradicted = 11
 
     @property
     def advice(self) -> str:
@@ -82,6 +83,11 @@ _ADVICE = {
         "The interval between rows is too long for a flow: within one interval the "
         "state forgets where it was, turns back, or moves faster than the integration "
         "follows. Sample more often, or ask for `dynamics='map'`."
+    ),
+    Outcome.contradicted: (
+        "A coefficient that was given contradicts the data, which ask for another one "
+        "by many standard errors. Coefficients of a flow are rates, per unit of time. "
+        "Check its value and its unit in `constraints`, or leave it out."
     ),
     Outcome.out_of_sweeps: (
         "The search for better terms was cut short: the equations may not be final. "

@@ -10,6 +10,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
@@ -26,6 +27,7 @@ from ..model import (
 from ..model.constraints import Constraint
 from ..model.knowledge import knowledge
 from ..solution import Outcome, Solution
+from .contradiction import contradicts
 from .search import AdaptiveSteps, Search
 from .substeps import (
     ALTERNATES,
@@ -125,11 +127,22 @@ def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solut
         lost = needed is None or float(change.memory) < LEAST_MEMORY
         lost |= float(alternation(flow, search.ys, found.filtered)) < ALTERNATES
         if lost or needed is None:
-            code = jnp.asarray(Outcome.interval_too_long.value)
-            return eqx.tree_at(lambda solution: solution.code, found, code)
+            return _with_outcome(found, Outcome.interval_too_long)
         if needed <= size:
+            told = search.told
+            given = ~told.open & (told.base != told.zero) if told.ties is None else None
+            estimated = np.asarray(found.standard_errors) > 0
+            if given is not None and contradicts(
+                flow, search.ys, found.states, given, estimated
+            ):
+                return _with_outcome(found, Outcome.contradicted)
             return found
         size = needed
+
+
+def _with_outcome(found: Solution, outcome: Outcome) -> Solution:
+    code = jnp.asarray(outcome.value)
+    return eqx.tree_at(lambda solution: solution.code, found, code)
 
 
 def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
