@@ -132,7 +132,7 @@ def test_lasso_and_exchange_keep_signs():
     np.testing.assert_allclose(found.coefficients, [[0, 2.5, 0]])
     assert found.violation < 1e-3
     empty = jnp.zeros(3, bool)
-    price = jnp.array(1.0)
+    price = jnp.ones(3)
     best = best_subset(G, h, empty, inverse_on(G, empty), price, signs=signs)
     assert best.support.tolist() == [False, True, False]
 
@@ -295,7 +295,7 @@ def test_ties_and_bounds_that_disagree_are_named(constraints, message):
                 [gg.conserve("x1", "x2")],
                 gg.UserTerms(2, {"x1": ([0], lambda x: x)}),
             ),
-            "`conserve` must be absent for a library without the term 'x2'",
+            "`conserve` must be absent for a map whose library lacks the term 'x2'",
         ),
     ],
 )

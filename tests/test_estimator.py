@@ -62,8 +62,8 @@ def test_finds_the_equations_with_everything_learnt(fitted, y):
     assert (fitted.degrees_ == gg.degree_matrix(2, 2)).all()
     assert (fitted.adjacency_ == LOTKA.adjacency).all()
     assert fitted.equations(digits=1) == [
-        "prey[t+1] = 1 prey - 0.003 prey predator",
-        "predator[t+1] = 1 predator + 0.002 prey predator",
+        "dprey/dt = 1 prey - 0.1 prey predator",
+        "dpredator/dt = -1 predator + 0.07 prey predator",
     ]
     assert isinstance(fitted.graph(), nx.DiGraph)
     assert fitted.graph().edges["predator", "prey"]["terms"] == ("prey predator",)
@@ -127,7 +127,7 @@ def test_the_paper_s_solver(y):
     assert model.n_iter_ == 1000
     for options, name in (
         ({"state_noise": "learn"}, "state_noise"),
-        ({"form": "rate"}, "form"),
+        ({"dynamics": "flow", "dt": 1.0}, "dynamics"),
         ({"constraints": [gg.forbid("x1", "1")]}, "constraints"),
         ({"selection": "held-out"}, "selection"),
     ):

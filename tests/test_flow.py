@@ -231,7 +231,7 @@ def test_splines_see_fast_oscillations(x64):
 
 def test_terms_of_low_degree_are_cheaper(x64):
     degrees = np.array([[0, 1, 1, 2, 2, 2]] * 2)
-    price = price_by_degree(jnp.ones((50, 2)), degrees, jnp.ones((2, 6), bool))
+    price = price_by_degree(jnp.ones((50, 2)), degrees, jnp.ones((2, 6), bool), 2)
     expected = [
         np.log(100) + 2 * np.log(p) + 2 * k * np.log(2)
         for k, p in ((0, 2), (1, 4), (2, 6))

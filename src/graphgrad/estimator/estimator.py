@@ -1,5 +1,6 @@
 """The estimator: it checks what it is given, stores what was found, and delegates."""
 
+import inspect
 import sys
 from typing import Any
 
@@ -102,9 +103,14 @@ class GraphGrad(AbstractReported, AbstractSaved):
         'converged'
         >>> for line in model.equations(digits=1):
         ...     print(line)
-        prey[t+1] = 1 prey - 0.003 prey predator
-        predator[t+1] = 1 predator + 0.002 prey predator
+        dprey/dt = 1 prey - 0.1 prey predator
+        dpredator/dt = -1 predator + 0.07 prey predator
     """
+
+    def __new__(cls, *_: Any, form: Any = None, **__: Any) -> "GraphGrad":
+        """Refuse the former name of `dynamics`; no logic belongs into `__init__`."""
+        refuse_form(form)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -127,11 +133,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
         constraints: Any = (),
         callback: Any = None,
         random_state: Any = 0,
-        **former: Any,
     ):
-        refuse_form(former.pop("form", None))
-        for name in former:
-            raise TypeError(f"GraphGrad has no parameter {name!r}.")
         self.degree = degree
         self.dt = dt
         self.library = library
@@ -277,3 +279,10 @@ class GraphGrad(AbstractReported, AbstractSaved):
             vars(self).pop(name, None)
         if panel.names is not None:
             self.feature_names_in_ = np.asarray(panel.names, dtype=object)
+
+
+# What `help` shows is what `__init__` takes.
+_TAKEN = inspect.signature(GraphGrad.__init__)
+GraphGrad.__signature__ = _TAKEN.replace(  # pyright: ignore
+    parameters=list(_TAKEN.parameters.values())[1:]
+)

@@ -100,7 +100,7 @@ def explains_better(
         terms = np.count_nonzero(solution.departures())
         return -2 * float(solution.log_likelihood) + price * terms
 
-    return criterion(one) < criterion(other)
+    return bool(criterion(one) < criterion(other))
 
 
 def said_plainly(

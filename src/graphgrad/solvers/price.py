@@ -26,8 +26,9 @@ def term_degrees(library: AbstractLibrary) -> Int[np.ndarray, "M"]:
 
 def price_by_degree(
     ys: Float[Array, "T Ny"],
-    degrees: Int[np.ndarray, "R K"],
+    degrees: Int[Array | np.ndarray, "R K"],
     open_: Bool[Array, "R K"],
+    highest: int,
 ) -> Float[Array, "R K"]:
     """Charge log n + 2 log p_k + 2 k log 2 for each of the p_k terms of degree k.
 
@@ -35,7 +36,7 @@ def price_by_degree(
     few terms of low degree are cheaper than the many of a high one.
     """
     price = jnp.zeros(degrees.shape, ys.dtype)
-    for k in np.unique(degrees):
+    for k in range(highest + 1):
         mine = degrees == k
         count = jnp.maximum(jnp.sum(open_ & mine), 1)
         price_k = extended_bic_price(ys, count) + 2 * k * np.log(2)

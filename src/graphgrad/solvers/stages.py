@@ -92,10 +92,11 @@ def _price(
         flat = extended_bic_price(ys, jnp.sum(open_))
         return jnp.broadcast_to(flat, open_.shape)
     degrees = np.broadcast_to(term_degrees(model.library), told.base.shape)
+    highest = int(degrees.max())
     if told.ties is not None:  # the highest of those that a parameter moves
-        moved = np.where(told.ties != 0, degrees.reshape(-1, 1), 0)
-        degrees = moved.max(axis=0, initial=0)[None]
-    return price_by_degree(ys, degrees, open_)
+        moved = jnp.where(jnp.asarray(told.ties) != 0, degrees.reshape(-1, 1), 0)
+        degrees = jnp.max(moved, axis=0, initial=0)[None]
+    return price_by_degree(ys, degrees, open_, highest)
 
 
 def _floor(

@@ -64,10 +64,9 @@ def fitted(
 ) -> StateSpaceModel:
     """The model with what a fit found."""
     if isinstance(model.mean, FlowMean):
-        substeps = int(solution.substeps)
-        model = model.with_mean(model.mean.with_substeps(substeps))
-    if not bool(jnp.all(given(model).state_noise > 0)):  # none: the least that is sound
-        learn = (*learn, "state_noise")
+        model = model.with_mean(model.mean.with_substeps(solution.substeps))
+        if independent_noise(model):  # where none was given, the least that is sound
+            learn = (*learn, "state_noise")
     return build(model, solution.coefficients, found(solution), learn)
 
 
