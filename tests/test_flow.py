@@ -459,7 +459,10 @@ def flow_model(**options):
             ),
             "`dt` must be given for `dynamics='flow'`, got None",
         ),
-        (lambda: gg.GraphGrad(form="rate"), "Use `dynamics`: 'flow' for dx/dt"),
+        (
+            lambda: gg.GraphGrad(**{"form": "rate"}),  # pyright: ignore
+            "Use `dynamics`: 'flow' for dx/dt",
+        ),
         (
             lambda: gg.adaptive(KEY, np.zeros((5, 1)), flow_model(), form="rate"),
             "`form` must be left out, got 'rate'",
