@@ -101,10 +101,10 @@ class GraphGrad(AbstractReported, AbstractSaved):
         >>> model = gg.GraphGrad(degree=2, dt=0.03, states=["prey", "predator"])
         >>> model.fit(y).outcome_
         'converged'
-        >>> for line in model.equations(digits=1):
+        >>> for line in model.equations(digits=2):
         ...     print(line)
         dprey/dt = 1 prey - 0.1 prey predator
-        dpredator/dt = -1 predator + 0.07 prey predator
+        dpredator/dt = -1.5 predator + 0.075 prey predator
     """
 
     def __new__(cls, *_: Any, form: Any = None, **__: Any) -> "GraphGrad":
