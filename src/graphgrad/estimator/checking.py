@@ -7,6 +7,7 @@ import numpy as np
 from ..confidence import Posterior, Stability, posterior, stability
 from ..model import GaussianNoise
 from ..solution import PaperSolution, Solution
+from ..solvers.substeps import with_substeps
 from .fitted import AbstractFitted, in_double
 from .record import Fit
 from .residuals import one_step_residuals, verdicts
@@ -87,7 +88,7 @@ class AbstractChecked(AbstractFitted):
         found = stability(
             self._key(random_state),
             fit.data.ys,
-            prepared.data.model,
+            with_substeps(prepared.data.model, fit.substeps),
             _adaptive(fit, "stability"),
             refits=refits,
             block=block,
