@@ -6,6 +6,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
@@ -211,3 +212,8 @@ class Solution(AbstractSolution):
 
     def departures(self) -> np.ndarray:
         return np.asarray(self.coefficients - self.base)
+
+    def with_outcome(self, outcome: Outcome) -> "Solution":
+        """The same solution with another outcome."""
+        code = jnp.asarray(outcome.value)
+        return eqx.tree_at(lambda solution: solution.code, self, code)

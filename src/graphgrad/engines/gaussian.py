@@ -258,6 +258,14 @@ def along(model: StateSpaceModel, path: Float[Array, "T Nx"]) -> Float[Array, "T
     )
 
 
+def one_step_ahead(
+    model: StateSpaceModel, filtered: Float[Array, "T Nx"]
+) -> Float[Array, "T Ny"]:
+    """What each row is expected to show, from the filtered state of the row before."""
+    before = jnp.concatenate([model.initial_mean[None], filtered[:-1]])
+    return model.observation.mean(along(model, before))
+
+
 class _Filtered(NamedTuple):
     """Laws of x_0..x_T given the past, and those predicted of x_1..x_T."""
 

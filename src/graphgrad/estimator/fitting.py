@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
@@ -16,7 +14,7 @@ from ..engines import (
     ParticleSmoother,
     choose_engine,
 )
-from ..engines.gaussian import along
+from ..engines.gaussian import one_step_ahead
 from ..model import StateSpaceModel
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
@@ -113,14 +111,12 @@ def said_plainly(
     model = found_model(prepared.data.model, solution, prepared.learn)
     if not isinstance(solution, Solution):
         return solution
-    before = jnp.concatenate([model.initial_mean[None], solution.filtered[:-1]])
-    ahead = model.observation.mean(along(model, before))
+    ahead = one_step_ahead(model, solution.filtered)
     ys = prepared.data.ys
     left = np.nanvar(ys - np.asarray(ahead), axis=0) / np.nanvar(ys, axis=0)
     if np.mean(left) < MOST_LEFT:
         return solution
-    code = jnp.asarray(Outcome.interval_too_long.value)
-    return eqx.tree_at(lambda found: found.code, solution, code)
+    return solution.with_outcome(Outcome.interval_too_long)
 
 
 def _paper(

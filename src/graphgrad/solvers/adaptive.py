@@ -8,7 +8,6 @@ that ends with the lowest extended BIC is the solution.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
@@ -127,7 +126,7 @@ def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solut
         lost = needed is None or float(change.memory) < LEAST_MEMORY
         lost |= float(alternation(flow, search.ys, found.filtered)) < ALTERNATES
         if lost or needed is None:
-            return _with_outcome(found, Outcome.interval_too_long)
+            return found.with_outcome(Outcome.interval_too_long)
         if needed <= size:
             told = search.told
             given = ~told.open & (told.base != told.zero) if told.ties is None else None
@@ -135,14 +134,9 @@ def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solut
             if given is not None and contradicts(
                 flow, search.ys, found.states, given, estimated
             ):
-                return _with_outcome(found, Outcome.contradicted)
+                return found.with_outcome(Outcome.contradicted)
             return found
         size = needed
-
-
-def _with_outcome(found: Solution, outcome: Outcome) -> Solution:
-    code = jnp.asarray(outcome.value)
-    return eqx.tree_at(lambda solution: solution.code, found, code)
 
 
 def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:

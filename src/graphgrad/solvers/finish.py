@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array
 
 from ..compiling import compiled
-from ..engines.gaussian import along
+from ..engines.gaussian import one_step_ahead
 from ..solution import Outcome, Solution
 from .outcome import against_persistence
 from .outlook import look
@@ -69,8 +69,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         gain = best_addition(*quadratic, outlook.support, inverse, signs)
         margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
     sweep = outlook.sweep
-    before = jnp.concatenate([model.initial_mean[None], sweep.filtered[:-1]])
-    ahead = model.observation.mean(along(model, before))
+    ahead = one_step_ahead(model, sweep.filtered)
     error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
     # Steps of a noisy engine never promise nothing.
     climbed = engine.stochastic | (best.decrement < 0.1)

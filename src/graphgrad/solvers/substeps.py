@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..compiling import compiled
-from ..engines.gaussian import GaussianSmoother, along
+from ..engines.gaussian import GaussianSmoother, along, one_step_ahead
 from ..model import FlowMean, StateSpaceModel
 from .unknowns import given
 
@@ -111,8 +111,7 @@ def alternation(
 
     In deviations of what chance makes of a right model.
     """
-    before = jnp.concatenate([model.initial_mean[None], filtered[:-1]])
-    errors = ys - model.observation.mean(along(model, before))
+    errors = ys - one_step_ahead(model, filtered)
     used = ~jnp.isnan(errors)
     count = jnp.maximum(jnp.sum(used, axis=0), 1)
     mean = jnp.sum(jnp.where(used, errors, 0), axis=0) / count
