@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from graphgrad import demo, engines, model, storage, systems
+from graphgrad import demo, storage, systems
 from graphgrad.cli import app, options, zoo
-from graphgrad.estimator import fitting
+from graphgrad.model.arrange import INPUTS_BETWEEN
 
 GOOD = "t,x,y\n0,1,2\n1,2,1\n2,1,3\n3,2,2\n"
 
@@ -164,9 +164,6 @@ def test_systems_that_cannot_be_simulated(place):
 
 
 def test_options_are_those_of_the_estimator():
-    assert ("auto", *model.DYNAMICS) == options.DYNAMICS
+    assert options.INPUTS_BETWEEN == INPUTS_BETWEEN
     assert zoo.SCHEMES == systems.base.SCHEMES
     assert tuple(demo.DEMONSTRATIONS) == zoo.DEMOS
-    assert options.SOLVERS == fitting.SOLVERS
-    assert options.SELECTIONS == fitting.SELECTIONS
-    assert set(options.ENGINES) == {"auto", *engines.ENGINES}

@@ -63,6 +63,12 @@ def sweeps(name):
     return jit(jax.vmap(one, in_axes=(0, None, None)))
 
 
+def test_every_engine_of_the_registry_is_tested():
+    assert {type(engine) for engine in ENGINES.values()} == {
+        *gg.engines.ENGINES.values()
+    }
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_contract(name):
     """Shapes, weights, precision and reproducibility; what happens to lost data."""

@@ -282,12 +282,14 @@ def test_prices_chosen_by_held_out_rows(y, quick, monkeypatch):
     """Five of them, about the one that is asked for, are compared; see `selection`."""
     asked = {}
 
-    def choose(key, ys, model, *, weights, **options):
+    def choose(key, ys, model, *, weights, by, **options):
+        asked["by"] = by
         asked["weights"] = list(weights)
         solution = least_squares(key, ys, model, **options)
         return Choice(0, tuple(weights), np.zeros(len(weights)), solution)
 
     monkeypatch.setattr("graphgrad.estimator.fitting.choose_weight", choose)
     model = gg.GraphGrad(states=NAMES, selection="held-out", penalty=2.0).fit(y)
+    assert asked["by"] == "held-out"
     assert asked["weights"] == [0.5, 1, 2, 4, 8]
     assert model.coef_.shape == LOTKA.coefficients().shape

@@ -50,7 +50,9 @@ def test_what_is_not_there_is_said():
         gg.nothing  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@pytest.mark.parametrize("module", ["graphgrad", "graphgrad.cli"])
+@pytest.mark.parametrize(
+    "module", ["graphgrad", "graphgrad.cli", "graphgrad.registries"]
+)
 def test_nothing_heavy_is_imported_before_it_is_needed(module):
     code = f"import {module}, sys; print({{*{HEAVY}}} & {{*sys.modules}})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

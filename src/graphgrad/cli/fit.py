@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .telling import reported
+from ..registries import CRITERIA, ENGINES, SOLVERS
+from .telling import listed, reported
 
 
 @reported
@@ -70,10 +71,14 @@ def fit(
     form: Annotated[str | None, typer.Option(hidden=True)] = None,
     engine: Annotated[
         str | None,
-        typer.Option(help="auto, gaussian, particle or ensemble.", show_default="auto"),
+        typer.Option(help=f"{listed('auto', *ENGINES)}.", show_default="auto"),
     ] = None,
     solver: Annotated[
-        str | None, typer.Option(help="adaptive or paper.", show_default="adaptive")
+        str | None,
+        typer.Option(
+            help=f"{listed('adaptive', *SOLVERS)}; paper is b-graphgrad.",
+            show_default="adaptive",
+        ),
     ] = None,
     penalty: Annotated[
         float | None,
@@ -82,7 +87,8 @@ def fit(
     selection: Annotated[
         str | None,
         typer.Option(
-            help="ebic, or held-out to choose the penalty.", show_default="ebic"
+            help=f"{listed(*CRITERIA)}; all but ebic also choose the penalty.",
+            show_default="ebic",
         ),
     ] = None,
     particles: Annotated[

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from .. import storage
 from ..files import beside
-from .options import DYNAMICS
+from ..registries import DYNAMICS
 
 HEADER = "model.json"
 FILES = (

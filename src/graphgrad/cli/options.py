@@ -3,18 +3,16 @@
 import json
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..checks import check_at_least, check_choice, check_positive
+from ..registries import CRITERIA, DYNAMICS, ENGINES, SOLVERS
 from .constraints import check_constraints
 
-DYNAMICS = ("auto", "flow", "map", "difference")
 INPUTS_BETWEEN = ("held", "linear")
-ENGINES = ("auto", "gaussian", "particle", "ensemble")
-SOLVERS = ("adaptive", "paper")
-SELECTIONS = ("ebic", "held-out")
 
 DEFAULTS: dict[str, Any] = {
     "data": None,
@@ -169,8 +167,8 @@ def _positive(remedy: str) -> Callable[[str, Any], float]:
     return lambda name, value: check_positive(_flag(name), value, remedy)
 
 
-def _one_of(choices: tuple[str, ...]) -> Callable[[str, Any], str]:
-    return lambda name, value: check_choice(_flag(name), value, choices)
+def _one_of(*choices: Iterable[str]) -> Callable[[str, Any], str]:
+    return lambda name, value: check_choice(_flag(name), value, chain(*choices))
 
 
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
@@ -184,12 +182,12 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "inputs": _names,
     "state_noise": _noise,
     "observation_noise": _noise,
-    "dynamics": _one_of(DYNAMICS),
+    "dynamics": _one_of(["auto"], DYNAMICS),
     "inputs_between": _one_of(INPUTS_BETWEEN),
-    "engine": _one_of(ENGINES),
-    "solver": _one_of(SOLVERS),
+    "engine": _one_of(["auto"], ENGINES),
+    "solver": _one_of(["adaptive"], SOLVERS),
     "penalty": _positive("Leave it out for 1."),
-    "selection": _one_of(SELECTIONS),
+    "selection": _one_of(CRITERIA),
     "particles": _whole(3, "Leave it out for 100."),
     "constraints": check_constraints,
     "refits": _whole(0, "20 give a first impression; 0 for none."),

@@ -42,6 +42,17 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
     return call
 
 
+def listed(*choices: str) -> str:
+    """Choices in a row, for a line of help.
+
+    Examples:
+        >>> listed("auto", "flow", "map")
+        'auto, flow or map'
+    """
+    *most, last = choices
+    return f"{', '.join(most)} or {last}" if most else last
+
+
 def interruptible(work: Callable[[], T]) -> T:
     """Work in a thread of its own, so that Ctrl-C need not wait for compiled code."""
     results: list[T] = []

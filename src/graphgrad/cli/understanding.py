@@ -88,7 +88,7 @@ def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
         )
     if asked != "auto":
         return asked, "as asked"
-    if options["solver"] == "paper":
+    if options["solver"] != "adaptive":
         return "map", "the paper's solver has no other"
     return ("flow", why) if why else ("map", "nothing says when rows were observed")
 
@@ -102,7 +102,7 @@ def dynamics_line(table: Table, options: Mapping[str, Any]) -> str:
         "flow": "--dynamics map asks for x[t+1] = C phi(x)",
         "map": "--dt or a column t asks for a flow, dx/dt = A phi(x)",
     }[kind]
-    if options["solver"] == "paper":
+    if options["solver"] != "adaptive":
         other = "--solver adaptive knows dx/dt = A phi(x)"
     return f"Dynamics: {MOTIONS[kind]}, since {why}; {other}."
 

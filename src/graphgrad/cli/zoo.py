@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..registries import SYSTEMS
 from .telling import interruptible, reported
 
 SCHEMES = ("flow", "euler")
@@ -21,8 +22,6 @@ def systems() -> None:
     Examples:
       graphgrad systems
     """  # noqa: D301
-    from ..systems import SYSTEMS
-
     width = max(map(len, SYSTEMS))
     for name, function in SYSTEMS.items():
         line = (function.__doc__ or "").splitlines()[0]
@@ -75,6 +74,7 @@ def simulate(
     check_at_least("--steps", steps, 1, "It is the number of observations.")
     check_at_least("--seed", seed, 0, "Any number from 0 on will do.")
     check_choice("--scheme", scheme, SCHEMES)
+    check_choice("SYSTEM", system, SYSTEMS)
     options = dict(_setting(text) for text in setting or [])
     if dt is not None:
         remedy = "It is the time between two observations."
@@ -172,10 +172,8 @@ def _draw(
     import jax
     import numpy as np
 
-    from ..checks import check_choice
-    from ..systems import SYSTEMS, get
+    from ..systems import get
 
-    check_choice("SYSTEM", name, SYSTEMS)
     with jax.enable_x64(True):
         system_key, data_key = jax.random.split(jax.random.key(seed))
         system = get(name, key=system_key, **options)

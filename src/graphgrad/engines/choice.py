@@ -1,10 +1,11 @@
 """Engines by name, and the one to take when none is named."""
 
-from collections.abc import Callable
+from collections.abc import MutableMapping
 
 import jax.numpy as jnp
 from jax.core import Tracer
 
+from .. import registries
 from ..checks import check_choice
 from ..model import (
     AbstractIndependentNoise,
@@ -13,19 +14,12 @@ from ..model import (
     LinearGaussian,
     StateSpaceModel,
 )
-from .ensemble import EnsembleSmoother
-from .gaussian import GaussianSmoother
-from .smoothing import ParticleSmoother
 from .sweep import AbstractEngine
 
 MANY_STATES = 60
 """From here on, covariances of all states cost more than an ensemble."""
 
-ENGINES: dict[str, Callable[[], AbstractEngine]] = {
-    "gaussian": GaussianSmoother,
-    "particle": ParticleSmoother,
-    "ensemble": EnsembleSmoother,
-}
+ENGINES: MutableMapping[str, type[AbstractEngine]] = registries.ENGINES
 
 
 def choose_engine(

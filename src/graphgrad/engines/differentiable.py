@@ -10,6 +10,7 @@
 """
 
 from abc import abstractmethod
+from collections.abc import MutableMapping
 from typing import NamedTuple
 
 import equinox as eqx
@@ -17,6 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from .. import registries
 from ..checks import check_at_least, check_choice, check_positive
 from .resampling import RESAMPLING
 from .transport import transported
@@ -201,10 +203,9 @@ class TransportResampling(AbstractResampling):
         return False
 
 
-DIFFERENTIABLE: dict[str, type[AbstractResampling]] = {
-    "soft": SoftResampling,
-    "optimal transport": TransportResampling,
-}
+DIFFERENTIABLE: MutableMapping[str, type[AbstractResampling]] = (
+    registries.DIFFERENTIABLE
+)
 """The kinds with a derivative of their own, by name."""
 
 

@@ -1,12 +1,14 @@
 """Where new particles are drawn: the pi of Alg. 1 and 2."""
 
 from abc import abstractmethod
+from collections.abc import MutableMapping
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .. import registries
 from ..model import (
     AbstractMean,
     GaussianNoise,
@@ -196,8 +198,4 @@ def _condition(
     return gain, shrink @ Q @ shrink.T + gain @ R @ gain.T
 
 
-PROPOSALS: dict[str, type[AbstractProposal]] = {
-    "bootstrap": Bootstrap,
-    "linearised": Linearised,
-    "locally optimal": LocallyOptimal,
-}
+PROPOSALS: MutableMapping[str, type[AbstractProposal]] = registries.PROPOSALS

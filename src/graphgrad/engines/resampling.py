@@ -10,11 +10,13 @@ and it loses the fraction of K c_j as K grows; this one has none of these faults
 that a particle of weight zero is never chosen and no index is ever out of range.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from .. import registries
 
 Resampling = Callable[[PRNGKeyArray, Float[Array, "K"]], Int[Array, "K"]]
 """From a random key and log-weights to the numbers (from 0) of the ancestors."""
@@ -123,12 +125,7 @@ def residual(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, "K
     return _or_stay(alive, ancestors)
 
 
-RESAMPLING: dict[str, Resampling] = {
-    "multinomial": multinomial,
-    "systematic": systematic,
-    "stratified": stratified,
-    "residual": residual,
-}
+RESAMPLING: MutableMapping[str, Resampling] = registries.RESAMPLING
 """The schemes by name."""
 
 

@@ -45,7 +45,8 @@ class GraphGrad(AbstractReported, AbstractSaved):
         observation_noise: The same of the measurement noise of an observation.
         initial: Mean and covariance of the state one step before a series, or
             `"learn"`; if None, near the first observation.
-        solver: `"adaptive"` or `"paper"`, which is B-GraphGrad.
+        solver: `"adaptive"`; or an algorithm of the paper, for maps with known noises:
+            `"s-graphgrad"`, `"b-graphgrad"`, which is also `"paper"`, or `"pmle"`.
         engine: `"auto"`, `"gaussian"`, `"particle"`, `"ensemble"`, or an engine.
         penalty: How dear a term is: relative to the criterion for the adaptive solver;
             the weight of L1, a name or a penalty for the paper's. 1 if None.

@@ -7,24 +7,16 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ..checks import check_at_least, check_choice, check_positive
-from ..engines import (
-    AbstractEngine,
-    EnsembleSmoother,
-    ParticleFilter,
-    ParticleSmoother,
-    choose_engine,
-)
+from ..engines import AbstractEngine, ParticleFilter, choose_engine
 from ..engines.gaussian import one_step_ahead
 from ..model import StateSpaceModel
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
+from ..registries import CRITERIA
 from ..selection import choose_weight
 from ..solution import Outcome, PaperSolution, Solution
-from ..solvers import GradientSteps, adaptive, b_graphgrad
+from ..solvers import SOLVERS, GradientSteps, adaptive
 from .prepare import Prepared, found_model
-
-SOLVERS = ("adaptive", "paper")
-SELECTIONS = ("ebic", "held-out")
 
 MOST_LEFT = 0.5
 """Share of the variance that one-step predictions of a map in place of a flow leave."""
@@ -38,9 +30,8 @@ def make_engine(
     if n_particles is None or isinstance(engine, AbstractEngine):
         return made
     n = check_at_least("n_particles", n_particles, 3, "Leave it out for 100.")
-    if isinstance(made, ParticleSmoother):
-        return ParticleSmoother(n)
-    return EnsembleSmoother(n) if isinstance(made, EnsembleSmoother) else made
+    # What draws takes the number of its draws first.
+    return type(made)(n) if made.stochastic else made  # pyright: ignore
 
 
 def fit_solver(
@@ -57,10 +48,11 @@ def fit_solver(
     callback: Callable | None,
 ) -> Solution | PaperSolution:
     """By the solver that is asked for; constraints name states by `states`."""
-    check_choice("solver", solver, SOLVERS)
-    check_choice("selection", selection, SELECTIONS)
-    if solver == "paper":
+    check_choice("solver", solver, ("adaptive", *SOLVERS))
+    check_choice("selection", selection, CRITERIA)
+    if solver != "adaptive":
         return _paper(
+            SOLVERS[solver],
             key,
             prepared,
             penalty=penalty,
@@ -83,7 +75,9 @@ def fit_solver(
     if selection == "ebic":
         return adaptive(key, ys, model, weight=weight, callback=callback, **options)
     weights = weight * 2.0 ** np.arange(-2, 3)
-    return choose_weight(key, ys, model, weights=weights, **options).solution
+    return choose_weight(
+        key, ys, model, weights=weights, by=selection, **options
+    ).solution
 
 
 def explains_better(
@@ -120,6 +114,7 @@ def said_plainly(
 
 
 def _paper(
+    solve: Callable[..., PaperSolution],
     key: PRNGKeyArray,
     prepared: Prepared,
     *,
@@ -128,7 +123,7 @@ def _paper(
     refused: dict[str, Any],
     callback: Callable | None,
 ) -> PaperSolution:
-    """By B-GraphGrad, which learns the coefficients alone."""
+    """By a solver of the paper, which learns the coefficients alone."""
     for name in prepared.learn:
         raise ValueError(
             f"`{name}` must be given for the paper's solver, got 'learn'. Give a value "
@@ -148,4 +143,4 @@ def _paper(
     settings = GradientSteps()
     if n_particles is not None:
         settings = GradientSteps(particle_filter=ParticleFilter(n_particles))
-    return b_graphgrad(key, ys, model, penalty, settings=settings, callback=callback)
+    return solve(key, ys, model, penalty, settings=settings, callback=callback)

@@ -1,12 +1,13 @@
 """Settings as text and numbers, and back: what a file may hold of them.
 
 A setting that is an object of ours becomes its class's name and its fields. Only the
-classes of `KINDS` are made when a file is read, by their constructors, which check what
+classes of `kinds` are made when a file is read, by their constructors, which check what
 they are given.
 """
 
 import dataclasses
 import math
+from inspect import signature
 from typing import Any
 
 import equinox as eqx
@@ -14,16 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engines import (
-    Bootstrap,
-    EnsembleSmoother,
-    GaussianSmoother,
-    Linearised,
-    LocallyOptimal,
-    ParticleSmoother,
-    SoftResampling,
-    TransportResampling,
-)
 from ..engines.differentiable import StopGradientResampling
 from ..equations.terms import FUNCTIONS
 from ..library import FunctionTerms, Polynomial, Stretched, SumLibrary
@@ -44,22 +35,31 @@ from ..model.constraints import (
     Sign,
     Velocity,
 )
-from ..penalties import L0, L1, Nuclear, Unpenalised
+from ..registries import DIFFERENTIABLE, ENGINES, PENALTIES, PROPOSALS
 
-KINDS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *(Polynomial, FunctionTerms, SumLibrary, Stretched),
-        *(GaussianNoise, StudentT, MultiplicativeNoise),
-        *(Poisson, NegativeBinomial, Binomial),
-        *(GaussianSmoother, ParticleSmoother, EnsembleSmoother),
-        *(Bootstrap, LocallyOptimal, Linearised),
-        *(StopGradientResampling, SoftResampling, TransportResampling),
-        *(L1, L0, Nuclear, Unpenalised),
-        *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal, Velocity),
-    )
-}
-"""Classes that a file may name."""
+UNNAMED = (
+    *(Polynomial, FunctionTerms, SumLibrary, Stretched),
+    *(GaussianNoise, StudentT, MultiplicativeNoise),
+    *(Poisson, NegativeBinomial, Binomial),
+    StopGradientResampling,
+    *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal, Velocity),
+)
+"""Classes that a file may name and that are in no registry."""
+
+REGISTRIES = (ENGINES, PROPOSALS, DIFFERENTIABLE, PENALTIES)
+"""Where the others are."""
+
+
+def kinds() -> dict[str, type]:
+    """Classes that a file may name, by name.
+
+    Those of the registries are there if their constructor takes all of their fields.
+    """
+    named = [kind for registry in REGISTRIES for kind in registry.values()]
+    made = [
+        kind for kind in named if set(_fields(kind)) <= set(signature(kind).parameters)
+    ]
+    return {kind.__name__: kind for kind in (*UNNAMED, *made)}
 
 
 def to_plain(value: Any) -> Any:
@@ -82,7 +82,7 @@ def to_plain(value: Any) -> Any:
             return {"kind": "number", "value": repr(number)}
         return number
     kind = type(value)
-    if KINDS.get(kind.__name__) is kind:
+    if kinds().get(kind.__name__) is kind:
         fields = {name: to_plain(getattr(value, name)) for name in _fields(kind)}
         return {"kind": kind.__name__, **fields}
     if isinstance(value, list):
@@ -111,7 +111,7 @@ def from_plain(plain: Any) -> Any:
         return [from_plain(inner) for inner in plain]
     if not isinstance(plain, dict):
         return plain
-    kind = plain.get("kind")
+    kind, known = plain.get("kind"), kinds()
     parts = {key: from_plain(inner) for key, inner in plain.items() if key != "kind"}
     match kind, parts:
         case "number", {"value": "inf" | "-inf" | "nan" as text}:
@@ -122,11 +122,11 @@ def from_plain(plain: Any) -> Any:
             if np.dtype(dtype).kind in "biuf":
                 return np.asarray(items, dtype)
         case "function", {"name": name}:
-            for function, known in FUNCTIONS.items():
-                if name == known:
+            for function, its_name in FUNCTIONS.items():
+                if name == its_name:
                     return function
-        case str(), _ if kind in KINDS and set(parts) == set(_fields(KINDS[kind])):
-            return _made(KINDS[kind], parts)
+        case str(), _ if kind in known and set(parts) == set(_fields(known[kind])):
+            return _made(known[kind], parts)
     raise ValueError(f"{plain!r:.60} is no setting")
 
 

@@ -24,6 +24,7 @@ from ..model import (
     state_space_model,
 )
 from ..model.constraints import Velocity
+from ..registries import SOLVERS
 from ..solution import PaperSolution, Solution
 from ..solvers.unknowns import fitted
 from .frames import Panel
@@ -120,13 +121,13 @@ def choose_dynamics(dynamics: Any, panel: Panel, dt: Any, solver: str) -> str:
     check_dynamics(dynamics, auto=True)
     timed = dt is not None or all(s.times is not None for s in panel.series)
     if dynamics == "auto":
-        return "flow" if timed and solver != "paper" else "map"
+        return "flow" if timed and solver not in SOLVERS else "map"
     if dynamics == "flow" and not timed:
         raise ValueError(
             "`dt` or times must be given for `dynamics='flow'`, got neither. Give "
             "`dt`, a column `t` or `time`, or `times`; `dt=1` counts time in rows."
         )
-    if solver == "paper" and dynamics != "map":
+    if solver in SOLVERS and dynamics != "map":
         raise ValueError(
             f"`dynamics` must be 'map' for the paper's solver, got {dynamics!r}. Use "
             "`solver='adaptive'`."

@@ -12,23 +12,15 @@ from ..checks import (
     check_choice,
     check_covariance,
     check_finite,
-    check_positive,
     check_shape,
 )
 from ..library import AbstractLibrary
 from ..library.degrees import default_states
-from .flow import FlowMean
 from .laws import AbstractIndependentNoise
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise, ScaledNoise
 from .observation import AbstractObservation, GeneralObservation, LinearGaussian
 from .state_space import StateSpaceModel
-from .transition import (
-    AbstractLibraryMean,
-    DifferenceMean,
-    MapMean,
-    Transition,
-    check_dynamics,
-)
+from .transition import DYNAMICS, Transition, check_dynamics
 
 
 def state_space_model(
@@ -109,31 +101,12 @@ def state_space_model(
         initial_mean=jnp.asarray(initial_mean),
         initial_noise=_gaussian("initial_noise", initial_noise, n_states),
         transition=Transition(
-            _mean(library, jnp.asarray(coefficients), dynamics, dt, substeps),
+            DYNAMICS[check_dynamics(dynamics)].of(
+                library, jnp.asarray(coefficients), dt=dt, substeps=substeps
+            ),
             _state_noise(state_noise, n_states, none=dynamics == "flow"),
         ),
         observation=_observation(observation, observation_noise, n_states),
-    )
-
-
-def _mean(
-    library: AbstractLibrary, coefficients: Any, dynamics: str, dt: Any, substeps: int
-) -> AbstractLibraryMean:
-    check_dynamics(dynamics)
-    if dynamics == "map":
-        return MapMean(library, coefficients)
-    if dynamics == "difference":
-        return DifferenceMean(library, coefficients)
-    if dt is None:
-        raise ValueError(
-            "`dt` must be given for `dynamics='flow'`, got None. It is the usual "
-            "interval between rows; without it use `dynamics='map'`."
-        )
-    dt = check_positive("dt", dt, "It is the usual interval between rows.")
-    substeps = check_at_least("substeps", substeps, 1, "1 is one Runge-Kutta step.")
-    interval = jnp.asarray(dt, coefficients.dtype)
-    return FlowMean(
-        library, coefficients, interval=interval, substeps=jnp.asarray(substeps)
     )
 
 

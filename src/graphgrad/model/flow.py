@@ -7,7 +7,7 @@ coefficients, and the covariance of the process noise are taken along together
 (Särkkä and Solin, Applied Stochastic Differential Equations, 2019, chapters 6 and 9).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..checks import check_at_least, check_positive
 from ..library import AbstractLibrary
 from .transition import (
     AbstractLibraryMean,
@@ -54,6 +55,27 @@ class FlowMean(AbstractLibraryMean):
     interval: Float[Array, ""]
     moment: Schedule | None = None
     substeps: Int[Array, ""] = eqx.field(converter=jnp.asarray, default=1)
+
+    @classmethod
+    def of(
+        cls,
+        library: AbstractLibrary,
+        coefficients: Float[Array, "Nx M"],
+        *,
+        dt: Any,
+        substeps: Any,
+    ) -> "FlowMean":
+        if dt is None:
+            raise ValueError(
+                "`dt` must be given for `dynamics='flow'`, got None. It is the usual "
+                "interval between rows; without it use `dynamics='map'`."
+            )
+        dt = check_positive("dt", dt, "It is the usual interval between rows.")
+        substeps = check_at_least("substeps", substeps, 1, "1 is one Runge-Kutta step.")
+        interval = jnp.asarray(dt, coefficients.dtype)
+        return cls(
+            library, coefficients, interval=interval, substeps=jnp.asarray(substeps)
+        )
 
     @property
     def dynamics(self) -> str:

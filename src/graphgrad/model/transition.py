@@ -15,10 +15,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..checks import check_choice
 from ..library import AbstractLibrary
+from ..registries import DYNAMICS as DYNAMICS
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
-
-DYNAMICS = ("flow", "map", "difference")
-"""How a state may move: dx/dt, x[t+1] or x[t+1] - x[t] is a sum of terms."""
 
 
 def refuse_form(form: Any) -> None:
@@ -104,6 +102,25 @@ class AbstractLibraryMean(AbstractMean):
     library: eqx.AbstractVar[AbstractLibrary]
     coefficients: eqx.AbstractVar[Float[Array, "Nx M"]]
     moment: eqx.AbstractVar[Schedule | None]
+
+    @classmethod
+    @abstractmethod
+    def of(
+        cls,
+        library: AbstractLibrary,
+        coefficients: Float[Array, "Nx M"],
+        *,
+        dt: Any,
+        substeps: Any,
+    ) -> "AbstractLibraryMean":
+        """The mean of these coefficients.
+
+        Args:
+            library: The terms.
+            coefficients: One row a state, one column a term.
+            dt: Usual length of an interval, or None; checked where it is needed.
+            substeps: Runge-Kutta steps an interval, checked where they are needed.
+        """
 
     @property
     @abstractmethod
@@ -213,6 +230,17 @@ class MapMean(_AbstractStep):
     coefficients: Float[Array, "Nx M"]
     moment: Schedule | None = None
 
+    @classmethod
+    def of(
+        cls,
+        library: AbstractLibrary,
+        coefficients: Float[Array, "Nx M"],
+        *,
+        dt: Any,  # noqa: ARG003
+        substeps: Any,  # noqa: ARG003
+    ) -> "MapMean":
+        return cls(library, coefficients)
+
     @property
     def dynamics(self) -> str:
         return "map"
@@ -239,6 +267,17 @@ class DifferenceMean(_AbstractStep):
     library: AbstractLibrary
     coefficients: Float[Array, "Nx M"]
     moment: Schedule | None = None
+
+    @classmethod
+    def of(
+        cls,
+        library: AbstractLibrary,
+        coefficients: Float[Array, "Nx M"],
+        *,
+        dt: Any,  # noqa: ARG003
+        substeps: Any,  # noqa: ARG003
+    ) -> "DifferenceMean":
+        return cls(library, coefficients)
 
     @property
     def dynamics(self) -> str:

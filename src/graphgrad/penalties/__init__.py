@@ -1,14 +1,15 @@
 """What simple means: penalties on the coefficients, each with its `value` and `prox`.
 
-A new kind is a file of its own and a line in `PENALTIES`.
+A new kind is a file of its own and a line in `PENALTIES` of `registries`.
 """
 
-from types import MappingProxyType
+from collections.abc import MutableMapping
 from typing import Any
 
 import equinox as eqx
 import numpy as np
 
+from .. import registries
 from ..checks import check_choice
 from .base import AbstractPenalty as AbstractPenalty
 from .base import AbstractSubgradientPenalty as AbstractSubgradientPenalty
@@ -19,15 +20,7 @@ from .l1 import L1 as L1
 from .nuclear import Nuclear as Nuclear
 from .unpenalised import Unpenalised as Unpenalised
 
-PENALTIES: MappingProxyType[str, type[AbstractPenalty]] = MappingProxyType(
-    {
-        "l1": L1,
-        "l0": L0,
-        "nuclear": Nuclear,
-        "group": GroupByEdge,
-        "none": Unpenalised,
-    }
-)
+PENALTIES: MutableMapping[str, type[AbstractPenalty]] = registries.PENALTIES
 
 
 def penalty(

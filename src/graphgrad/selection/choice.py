@@ -5,7 +5,7 @@ twin of the paper works with it, too: give `tune_on_twin` the fit
 `lambda *a: adaptive(*a[:3], weight=a[3]).coefficients`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .. import registries
 from ..checks import check_choice
 from ..compiling import compiled
 from ..engines import choose_engine
@@ -23,7 +24,9 @@ from ..solvers.adaptive import adaptive
 from ..solvers.price import extended_bic_price
 from ..solvers.unknowns import fitted
 
-CRITERIA = ("ebic", "held-out")
+CRITERIA: MutableMapping[str, Callable[..., "Choice"]] = registries.CRITERIA
+"""Ways to compare fits by name: each takes key, ys, model, penalties, the share of the
+series that is its beginning, and options of `adaptive`."""
 
 
 class Choice(NamedTuple):
@@ -98,17 +101,41 @@ def choose_weight(
     """
     check_choice("by", by, CRITERIA)
     weights = tuple(float(weight) for weight in weights)
-    options = {"learn": learn, "engine": engine, **options}
-    if by == "ebic":
-        ys = checked_series(ys, model, least=3)
-        fits = fit_path(key, ys, model, weights, **options)
-        # All by the criterion as it is, whatever price each was searched at.
-        terms = jnp.sum(fits.coefficients != fits.base, axis=(1, 2))
-        price = extended_bic_price(jnp.asarray(ys), fits.base[0].size)
-        scores = np.asarray(-2 * fits.log_likelihood + price * terms)
-        best = int(np.argmin(scores))
-        chosen = jax.tree.map(lambda leaf: leaf[best], fits)
-        return Choice(best, weights, scores, chosen)
+    return CRITERIA[by](
+        *(key, ys, model, weights, share),
+        {"learn": learn, "engine": engine, **options},
+    )
+
+
+def by_ebic(
+    key: PRNGKeyArray,
+    ys: Any,
+    model: StateSpaceModel,
+    penalties: tuple[float, ...],
+    share: float,  # noqa: ARG001
+    options: dict[str, Any],
+) -> Choice:
+    """The penalty whose fit has the lowest extended BIC."""
+    ys = checked_series(ys, model, least=3)
+    fits = fit_path(key, ys, model, penalties, **options)
+    # All by the criterion as it is, whatever penalty each was searched at.
+    terms = jnp.sum(fits.coefficients != fits.base, axis=(1, 2))
+    price = extended_bic_price(jnp.asarray(ys), fits.base[0].size)
+    scores = np.asarray(-2 * fits.log_likelihood + price * terms)
+    best = int(np.argmin(scores))
+    chosen = jax.tree.map(lambda leaf: leaf[best], fits)
+    return Choice(best, penalties, scores, chosen)
+
+
+def by_held_out(
+    key: PRNGKeyArray,
+    ys: Any,
+    model: StateSpaceModel,
+    penalties: tuple[float, ...],
+    share: float,
+    options: dict[str, Any],
+) -> Choice:
+    """The penalty whose fit to a share of the series predicts the rest best."""
     ys = whole_series(ys, model, "held-out data", least=3)
     first = round(share * len(ys))
     if not 3 <= first < len(ys):
@@ -116,11 +143,11 @@ def choose_weight(
             f"`share` must leave rows on both sides, got {share} of {len(ys)} rows. "
             "Give a share such as 0.8."
         )
-    fits = fit_path(key, ys[:first], model, weights, **options)
-    inferring, _ = choose_engine(engine, model)
+    fits = fit_path(key, ys[:first], model, penalties, **options)
+    inferring, _ = choose_engine(options["engine"], model)
 
     def held_out(fit: Solution) -> Array:
-        end = fitted(model, fit, learn)
+        end = fitted(model, fit, options["learn"])
         whole = inferring.sweep(key, end, jnp.asarray(ys)).log_likelihood
         return inferring.sweep(key, end, jnp.asarray(ys[:first])).log_likelihood - (
             whole
@@ -128,8 +155,8 @@ def choose_weight(
 
     scores = np.asarray(compiled(eqx.filter_vmap(held_out))(fits))
     best = int(np.nanargmin(scores))
-    chosen = adaptive(key, ys, model, weight=weights[best], **options)
-    return Choice(best, weights, scores, chosen)
+    chosen = adaptive(key, ys, model, weight=penalties[best], **options)
+    return Choice(best, penalties, scores, chosen)
 
 
 def choose_model(

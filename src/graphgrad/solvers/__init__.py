@@ -1,10 +1,11 @@
 """How the coefficients move: the adaptive solver, and the paper's algorithms.
 
-A new solver is a file of its own and a line in `SOLVERS`.
+A new solver is a file of its own and a line in `SOLVERS` of `registries`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 
+from .. import registries
 from ..solution import PaperSolution
 from .adaptive import adaptive as adaptive
 from .batching import AbstractBatching as AbstractBatching
@@ -23,10 +24,6 @@ from .search import AdaptiveProgress as AdaptiveProgress
 from .search import AdaptiveSteps as AdaptiveSteps
 from .steps import GradientSteps as GradientSteps
 
-SOLVERS: dict[str, Callable[..., PaperSolution]] = {
-    "s-graphgrad": s_graphgrad,
-    "b-graphgrad": b_graphgrad,
-    "pmle": pmle,
-}
+SOLVERS: MutableMapping[str, Callable[..., PaperSolution]] = registries.SOLVERS
 """Solvers by name; each takes key, ys, model, penalty, and by name start, settings and
 callback."""

@@ -1,11 +1,12 @@
 """Known truths to try a method on: simulate them, compare with their coefficients."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from jaxtyping import PRNGKeyArray
 
+from .. import registries
 from ..checks import check_choice
 from .base import System as System
 from .brusselator import brusselator as brusselator
@@ -29,24 +30,7 @@ from .schemes import RungeKuttaMean as RungeKuttaMean
 from .seir import seir as seir
 from .sir import sir as sir
 
-SYSTEMS: dict[str, Callable[..., System]] = {
-    function.__name__: function
-    for function in (
-        lorenz63,
-        lorenz96,
-        kuramoto,
-        lotka_volterra,
-        rabinovich_fabrikant,
-        sir,
-        seir,
-        brusselator,
-        oregonator,
-        fitzhugh_nagumo,
-        rossler,
-        damped_oscillator,
-        random_sparse,
-    )
-}
+SYSTEMS: MutableMapping[str, Callable[..., System]] = registries.SYSTEMS
 
 
 def get(name: str, *, key: PRNGKeyArray | None = None, **options: Any) -> System:
