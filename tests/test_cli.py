@@ -466,7 +466,7 @@ def test_demo_writes_beside_an_older_one(quick, tmp_path, monkeypatch):
 
 
 def test_version_and_completion():
-    assert _run("version").stdout.strip() == "0.1.0"
+    assert _run("version").stdout.strip() == gg.__version__
     said = _invoke("version", "--verbose").stdout
     assert "jax " in said
     assert "device cpu" in said.lower()

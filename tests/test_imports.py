@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ def _imports():
     tree = ast.parse(Path(gg.__file__).read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     for node in block.body:
+        if isinstance(node, ast.AnnAssign):  # `__version__`
+            continue
         assert isinstance(node, ast.ImportFrom)
         yield from ((node.module, alias.name) for alias in node.names)
 
@@ -33,6 +36,19 @@ def test_type_checkers_and_python_see_the_same_names():
             assert value is getattr(sys.modules[f"graphgrad.{room}"], name)
         else:
             assert value is sys.modules[f"graphgrad.{name}"]
+
+
+def test_what_is_public_is_listed():
+    everything = {}
+    exec("from graphgrad import *", everything)
+    assert set(gg.__all__) == set(everything) - {"__builtins__"}
+    assert {name for _, name in _imports()} == {*gg.__all__} - {"__version__"}
+    assert len(set(gg.__all__)) == len(gg.__all__)
+
+
+def test_the_version_is_that_of_the_package():
+    assert gg.__version__ == version("graphgrad")
+    assert "__version__" in dir(gg)
 
 
 def test_a_name_is_the_function_and_not_the_room_of_the_same_name():

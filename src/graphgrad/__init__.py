@@ -6,6 +6,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+
     from . import metrics as metrics
     from . import plots as plots
     from . import storage as storage
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from .penalties import Unpenalised as Unpenalised
     from .selection import choose_degree as choose_degree
     from .selection import choose_model as choose_model
+    from .selection import choose_penalty as choose_penalty
     from .selection import choose_weight as choose_weight
     from .selection import fit_path as fit_path
     from .selection import tune_on_twin as tune_on_twin
@@ -102,15 +105,20 @@ _NAMES = {
         "sign simulate state_space_model velocity"
     ),
     "penalties": "L0 L1 GroupByEdge Nuclear Unpenalised",
-    "selection": "choose_degree choose_model choose_weight fit_path tune_on_twin",
+    "selection": (
+        "choose_degree choose_model choose_penalty choose_weight fit_path tune_on_twin"
+    ),
     "solution": "Outcome PaperSolution Solution",
     "solvers": (
         "AdaptiveSteps FirstThenAll FixedNumber GradientSteps Telescoping adaptive "
         "b_graphgrad multistart pmle s_graphgrad true_mle"
     ),
 }
-_ROOMS = ("metrics", "plots", "storage", "systems", *_NAMES)
+_MODULES = ("metrics", "plots", "storage", "systems")
+_ROOMS = (*_MODULES, *_NAMES)
 _HOME = {name: room for room, names in _NAMES.items() for name in names.split()}
+
+__all__ = ["__version__", *_MODULES, *_HOME]  # pyright: ignore
 
 
 class _Package(ModuleType):
@@ -126,6 +134,10 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
     if name in _HOME:
         value = getattr(import_module(f".{_HOME[name]}", __name__), name)
         globals()[name] = value
@@ -136,4 +148,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_ROOMS})
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..extras import need
 from .running import Executor
 from .tasks import Methods, Outcome, Task, attempt, versions
 
@@ -133,11 +134,4 @@ def _check_versions(client: Any) -> None:
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise ValueError(
-            "`--workers` and `--cluster` need Dask, which is not installed. "
-            'Get it with: pip install "graphgrad[cluster]".'
-        ) from None
-    return distributed
+    return need("distributed", extra="cluster", who="`--workers` and `--cluster`")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks import check_choice
+from ..extras import need
 from .plan import Cell, Draws, Method, Study
 
 PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
@@ -21,8 +22,9 @@ PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
 
 ROOMS = (
     *("library/*.py", "model/*.py", "engines/*.py", "penalties/*.py", "solvers/*.py"),
-    *("selection/*.py", "systems/*.py", "metrics.py", "study/methods/*.py"),
-    *("study/draws.py", "study/scores.py", "study/flow_*.py", "estimator/*.py"),
+    *("selection/*.py", "systems/*.py", "metrics.py", "registries.py"),
+    *("study/draws.py", "study/scores.py", "study/flow_*.py", "study/methods/*.py"),
+    "estimator/*.py",
 )
 """Code that may move results."""
 
@@ -159,15 +161,15 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
     """
     import jax
     import scipy.linalg  # noqa: F401  # brings a BLAS of its own
-    from threadpoolctl import threadpool_limits
 
+    threads = need("threadpoolctl", extra="study", who="Studies")
     if methods is None:
         from .methods import METHODS
 
         methods = METHODS
     check_choice("method", task.method, methods)
     double = task.cell.settings.get("precision") != "single"
-    with jax.enable_x64(double), threadpool_limits(1, "blas"):
+    with jax.enable_x64(double), threads.threadpool_limits(1, "blas"):
         draws = _data(task)
         begin = time.perf_counter()
         results = dict(methods[task.method](task.cell, draws))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...extras import need
 from ..plan import Cell, Draws, Results
 from ..scores import scored
 from .lasso import bic, pairs
@@ -44,14 +45,7 @@ GRID = tuple(
 
 def sindy() -> ModuleType:
     """PySINDy, if it is there."""
-    try:
-        import pysindy
-    except ImportError as error:
-        raise ImportError(
-            "The methods named `sindy-...` need PySINDy, which is not installed. "
-            "Install it with `pip install pysindy`, or leave them out."
-        ) from error
-    return pysindy
+    return need("pysindy", extra="peers", who="Methods named `sindy-...`")
 
 
 @contextmanager
