@@ -222,7 +222,7 @@ def test_rows_must_be_those_of_the_schedule():
     ("solve", "who"),
     [
         (lambda m, y: gg.s_graphgrad(KEY, y, m, penalty=gg.L1(1.0)), "paper's solvers"),
-        (lambda m, y: gg.choose_weight(KEY, y, m), "held-out data"),
+        (lambda m, y: gg.choose_penalty(KEY, y, m), "held-out data"),
     ],
 )
 def test_what_takes_series_apart_refuses_a_schedule(solve, who):

@@ -282,14 +282,14 @@ def test_prices_chosen_by_held_out_rows(y, quick, monkeypatch):
     """Five of them, about the one that is asked for, are compared; see `selection`."""
     asked = {}
 
-    def choose(key, ys, model, *, weights, by, **options):
+    def choose(key, ys, model, *, penalties, by, **options):
         asked["by"] = by
-        asked["weights"] = list(weights)
+        asked["penalties"] = list(penalties)
         solution = least_squares(key, ys, model, **options)
-        return Choice(0, tuple(weights), np.zeros(len(weights)), solution)
+        return Choice(0, tuple(penalties), np.zeros(len(penalties)), solution)
 
-    monkeypatch.setattr("graphgrad.estimator.fitting.choose_weight", choose)
+    monkeypatch.setattr("graphgrad.estimator.fitting.choose_penalty", choose)
     model = gg.GraphGrad(states=NAMES, selection="held-out", penalty=2.0).fit(y)
     assert asked["by"] == "held-out"
-    assert asked["weights"] == [0.5, 1, 2, 4, 8]
+    assert asked["penalties"] == [0.5, 1, 2, 4, 8]
     assert model.coef_.shape == LOTKA.coefficients().shape

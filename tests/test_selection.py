@@ -1,4 +1,4 @@
-"""Choosing between whole fits: the weight by two criteria, the degree."""
+"""Choosing between whole fits: the penalty by two criteria, the degree."""
 
 import jax
 import numpy as np
@@ -9,7 +9,7 @@ import graphgrad as gg
 KEY = jax.random.key(1)
 SYSTEM = gg.systems.lotka_volterra()
 TRUTH = np.asarray(SYSTEM.coefficients(dynamics="map") != 0)
-WEIGHTS = (0.1, 1.0, 1000.0)
+PENALTIES = (0.1, 1.0, 1000.0)
 SHORT = gg.AdaptiveSteps(rounds=1)  # The same programs as with more rounds.
 
 
@@ -18,8 +18,8 @@ def series():
 
 
 def check(choice):
-    """At 1000 times the price true terms go; what is chosen has them all."""
-    assert choice.values == WEIGHTS
+    """At 1000 times the penalty true terms go; what is chosen has them all."""
+    assert choice.values == PENALTIES
     assert choice.scores.shape == (3,)
     assert np.isfinite(choice.scores).all()
     assert choice.scores[2] > choice.scores[1] + 3
@@ -28,19 +28,19 @@ def check(choice):
 
 
 @pytest.mark.slow
-def test_a_price_by_held_out_rows():
+def test_a_penalty_by_held_out_rows():
     ys, model = series(), SYSTEM.model(dynamics="map")
-    check(gg.choose_weight(KEY, ys, model, weights=WEIGHTS, settings=SHORT))
+    check(gg.choose_penalty(KEY, ys, model, penalties=PENALTIES, settings=SHORT))
 
 
 @pytest.mark.slow
-def test_a_price_by_the_criterion_is_that_of_the_fits_one_by_one():
+def test_a_penalty_by_the_criterion_is_that_of_the_fits_one_by_one():
     ys, model = series(), SYSTEM.model(dynamics="map")
-    options = {"weights": WEIGHTS, "settings": SHORT}
-    choice = gg.choose_weight(KEY, ys, model, by="ebic", **options)
+    options = {"penalties": PENALTIES, "settings": SHORT}
+    choice = gg.choose_penalty(KEY, ys, model, by="ebic", **options)
     check(choice)
     assert (choice.solution.support() == TRUTH).all()
-    alone = [gg.adaptive(KEY, ys, model, weight=w, settings=SHORT) for w in WEIGHTS]
+    alone = [gg.adaptive(KEY, ys, model, weight=w, settings=SHORT) for w in PENALTIES]
     C = alone[choice.best].coefficients
     np.testing.assert_allclose(choice.solution.coefficients, C, atol=1e-3)
     terms = [int(fit.support().sum()) for fit in alone]
@@ -71,6 +71,6 @@ def test_bad_settings_are_named():
     with pytest.raises(ValueError, match="`models` must hold at least one model"):
         gg.choose_model(KEY, ys, {})
     with pytest.raises(ValueError, match="`by` must be one of 'ebic', 'held-out'"):
-        gg.choose_weight(KEY, ys, model, by="cv")
+        gg.choose_penalty(KEY, ys, model, by="cv")
     with pytest.raises(ValueError, match="`share` must leave rows on both sides"):
-        gg.choose_weight(KEY, ys, model, share=1.0)
+        gg.choose_penalty(KEY, ys, model, share=1.0)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from ..deprecation import renamed
 from ..graph import adjacency
 from ..model import knowledge, refuse_form
 from ..model.constraints import Velocity
@@ -190,6 +191,12 @@ class GraphGrad(AbstractReported, AbstractSaved):
                     task, solution = mapped, said_plainly(other, mapped.prepared)
         self._store(record(task, solution, key=key, trace=tuple(trace)))
         return self
+
+    @property
+    def states_(self) -> Any:
+        """The old name of `state_means_`."""
+        renamed("GraphGrad.states_", "GraphGrad.state_means_", until="0.3.0")
+        return self.state_means_
 
     def _says_no_rates(self) -> bool:
         """Whether nothing that was given is meant for a flow alone."""

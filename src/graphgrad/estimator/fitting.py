@@ -13,7 +13,7 @@ from ..model import StateSpaceModel
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
 from ..registries import CRITERIA
-from ..selection import choose_weight
+from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
 from .prepare import Prepared, found_model
@@ -74,9 +74,9 @@ def fit_solver(
     }
     if selection == "ebic":
         return adaptive(key, ys, model, weight=weight, callback=callback, **options)
-    weights = weight * 2.0 ** np.arange(-2, 3)
-    return choose_weight(
-        key, ys, model, weights=weights, by=selection, **options
+    penalties = weight * 2.0 ** np.arange(-2, 3)
+    return choose_penalty(
+        key, ys, model, penalties=penalties, by=selection, **options
     ).solution
 
 

@@ -4,6 +4,7 @@ from .choice import CRITERIA as CRITERIA
 from .choice import Choice as Choice
 from .choice import choose_degree as choose_degree
 from .choice import choose_model as choose_model
+from .choice import choose_penalty as choose_penalty
 from .choice import choose_weight as choose_weight
 from .choice import fit_path as fit_path
 from .twin import Tuning as Tuning

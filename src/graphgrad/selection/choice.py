@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from .. import registries
 from ..checks import check_choice
 from ..compiling import compiled
+from ..deprecation import renamed
 from ..engines import choose_engine
 from ..model import StateSpaceModel, checked_series, whole_series
 from ..solution import Solution
@@ -34,7 +35,7 @@ class Choice(NamedTuple):
 
     Attributes:
         best: Number of the best.
-        values: What was tried: weights, degrees, or names of models.
+        values: What was tried: penalties, degrees, or names of models.
         scores: Their scores; lower is better.
         solution: The best fit, on the whole series.
     """
@@ -49,49 +50,57 @@ def fit_path(
     key: PRNGKeyArray,
     ys: Any,
     model: StateSpaceModel,
-    weights: Iterable[float],
+    penalties: Iterable[float] | None = None,
     **options: Any,
 ) -> Solution:
-    """Whole fits at several weights in one call, on the same draws.
+    """Whole fits at several penalties in one call, on the same draws.
 
     Args:
         key: Random key, the same for all.
         ys: Observations.
         model: As for `adaptive`.
-        weights: How dear terms are, relative to the criterion.
+        penalties: Of a term, as multiples of the criterion's.
         **options: Further ones of `adaptive`.
 
     Returns:
         A solution whose arrays have one more axis in front.
     """
+    if "weights" in options:
+        renamed("fit_path(weights=...)", "fit_path(penalties=...)", until="0.3.0")
+        penalties = options.pop("weights")
+    if penalties is None:
+        raise ValueError(
+            "`penalties` must be given, got None. Give multiples of the criterion's "
+            "penalty, such as (0.5, 1.0, 2.0)."
+        )
     ys = checked_series(ys, model, least=3)
 
-    def fit(weight: Array) -> Solution:
-        return adaptive(key, ys, model, weight=weight, **options)
+    def fit(penalty: Array) -> Solution:
+        return adaptive(key, ys, model, weight=penalty, **options)
 
     many = compiled(eqx.filter_vmap(fit))
-    return many(jnp.asarray(list(weights), model.initial_mean.dtype))
+    return many(jnp.asarray(list(penalties), model.initial_mean.dtype))
 
 
-def choose_weight(
+def choose_penalty(
     key: PRNGKeyArray,
     ys: Any,
     model: StateSpaceModel,
     *,
-    weights: Iterable[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
+    penalties: Iterable[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
     by: str = "held-out",
     share: float = 0.8,
     learn: tuple[str, ...] = (),
     engine: Any = "auto",
     **options: Any,
 ) -> Choice:
-    """The weight whose fit does best.
+    """The penalty of a term whose fit does best.
 
     Args:
         key: Random key.
         ys: Observations.
         model: As for `adaptive`.
-        weights: Weights to try.
+        penalties: What to try, as multiples of the criterion's penalty.
         by: `"ebic"`, or `"held-out"` for the log-likelihood of one-step predictions of
             the end of the series by fits to its beginning.
         share: Share of the series that is its beginning.
@@ -100,11 +109,19 @@ def choose_weight(
         **options: Further ones of `adaptive`.
     """
     check_choice("by", by, CRITERIA)
-    weights = tuple(float(weight) for weight in weights)
+    tried = tuple(float(penalty) for penalty in penalties)
     return CRITERIA[by](
-        *(key, ys, model, weights, share),
+        *(key, ys, model, tried, share),
         {"learn": learn, "engine": engine, **options},
     )
+
+
+def choose_weight(*arguments: Any, **options: Any) -> Choice:
+    """The old name of `choose_penalty`, whose `penalties` were `weights`."""
+    renamed("choose_weight", "choose_penalty", until="0.3.0")
+    if "weights" in options:
+        options["penalties"] = options.pop("weights")
+    return choose_penalty(*arguments, **options)
 
 
 def by_ebic(

@@ -1,4 +1,4 @@
-"""The penalty's weight, tuned on a synthetic twin: Sec. V-A."""
+"""The penalty, tuned on a synthetic twin: Sec. V-A."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..checks import check_at_least
+from ..deprecation import renamed
 from ..metrics import support_scores
 from ..model import StateSpaceModel
 from ..systems import random_sparse
@@ -21,14 +22,20 @@ class Tuning(NamedTuple):
     """What the search found.
 
     Attributes:
-        weight: The lambda of highest score.
+        penalty: The lambda of highest score.
         exponents: Every l that was tried, in order, with lambda = 10^l.
         scores: Its score, a mean over the twins.
     """
 
-    weight: float
+    penalty: float
     exponents: Float[np.ndarray, "tried"]
     scores: Float[np.ndarray, "tried"]
+
+    @property
+    def weight(self) -> float:
+        """The old name of `penalty`."""
+        renamed("Tuning.weight", "Tuning.penalty", until="0.3.0")
+        return self.penalty
 
 
 def support_accuracy(estimate: Array, truth: Array) -> Array:
@@ -51,7 +58,7 @@ def tune_on_twin(
     interval: tuple[float, float] = (-5.0, 2.0),
     callback: Callable[[int, float, float], None] | None = None,
 ) -> Tuning:
-    """Find the weight at which a fit does best on a system of the same size.
+    """Find the penalty at which a fit does best on a system of the same size.
 
     The twin has a rate matrix that is 75 % sparse, with nonzeros from U(-Nx, Nx),
     scaled to a largest singular value of 1; its map is the identity plus dt times
@@ -65,8 +72,8 @@ def tune_on_twin(
 
     Args:
         key: Random key.
-        fit: `fit(key, ys, model, weight)` gives coefficients, under vmap over the
-            weight; for the paper's choice,
+        fit: `fit(key, ys, model, penalty)` gives coefficients, under vmap over the
+            penalty; for the paper's choice,
             `lambda *a: b_graphgrad(*a[:3], L1(a[3])).coefficients`.
         n_states: Nx of the system at hand.
         degree: Its degree d.
