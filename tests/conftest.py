@@ -6,12 +6,11 @@ import jax
 import pytest
 from hypothesis import settings
 
+from helpers import CACHE
+
 settings.register_profile("graphgrad", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("graphgrad")
 
-# Tests are mostly compilation, and many compile the same: what one worker has compiled,
-# the other one reads.
-CACHE = Path(__file__).parent.parent / ".pytest_cache" / "compiled"
 jax.config.update("jax_compilation_cache_dir", str(CACHE))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from helpers import ROOT
+
 BIN = Path(sys.executable).parent
 
 

@@ -3,7 +3,6 @@
 import re
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -11,8 +10,8 @@ from packaging.requirements import Requirement
 from graphgrad.extras import MissingExtraError
 from graphgrad.study.cluster import local_cluster
 from graphgrad.study.methods.sindy import sindy
+from helpers import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

@@ -20,7 +20,7 @@ from graphgrad.equations.prepare import left_side
 from graphgrad.estimator import fitting
 from graphgrad.model import StateSpaceModel
 from graphgrad.report.words import DYNAMICS_WORDS
-from stubs import least_squares
+from helpers.stubs import least_squares
 
 ROOMS = {
     "model": ["DYNAMICS"],

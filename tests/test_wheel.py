@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from helpers import ROOT
+
 SOURCE = ROOT / "src" / "graphgrad"
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.solvers import consensus
-from oracles import linear_model
+from helpers.oracles import linear_model
 
 RNG = np.random.default_rng(0)
 CENTRE = RNG.normal(size=(3, 4))

@@ -9,7 +9,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.model import filled
-from oracles import exact_smoother, linear_model
+from helpers.oracles import exact_smoother, linear_model
 
 KEY = jax.random.key(0)
 STEPS = 12

@@ -18,8 +18,6 @@ from matplotlib.collections import LineCollection
 from scipy import stats
 from typer.testing import CliRunner
 
-import study_samples
-from conftest import CACHE
 from graphgrad.cli import app
 from graphgrad.study import cluster, evidence
 from graphgrad.study.blocks import blocks
@@ -34,6 +32,7 @@ from graphgrad.study.studies import STUDIES
 from graphgrad.study.summary import interval, merged, summarise
 from graphgrad.study.tables import latex, markdown
 from graphgrad.study.tasks import Row, run_task, tasks_of
+from helpers import CACHE, studies
 
 SEVERAL = 12
 """Realisations: four chunks."""
@@ -54,7 +53,7 @@ def store(tmp_path):
 
 def _run(study, store, realisations=SEVERAL, **options):
     tasks = tasks_of(study, realisations)
-    return run(tasks, store, methods=study_samples.METHODS, **options)
+    return run(tasks, store, methods=studies.METHODS, **options)
 
 
 def _fits(values, seconds=None, coefficients=None):
@@ -84,7 +83,7 @@ def test_every_study_can_be_run(study):
 
 
 def test_whole_chunks_are_the_same_however_many_are_asked_for():
-    study = study_samples.study("sizes")
+    study = studies.study("sizes")
     few, many = (tasks_of(study, n, cells=["T=9"]) for n in (4, 7))
     seeds = [[task.seeds.tolist() for task in tasks] for tasks in (few, many)]
     assert seeds == [[[0, 1, 2], [3]], [[0, 1, 2], [3, 4, 5], [6]]]
@@ -94,17 +93,17 @@ def test_whole_chunks_are_the_same_however_many_are_asked_for():
 
 
 def test_a_chunk_that_was_cut_short_is_run_again_whole(store):
-    study = study_samples.study("sizes")
+    study = studies.study("sizes")
     asked = {"methods": ["sizes"], "cells": ["T=9"]}
     for realisations, stored in ((2, 2), (4, 4), (3, 4), (6, 6)):
         tasks = tasks_of(study, realisations, **asked)
-        run(tasks, store, methods=study_samples.METHODS)
+        run(tasks, store, methods=studies.METHODS)
         assert store.missing(tasks) == []
         assert len(store.found(study, 99)["T=9", "sizes"].seeds) == stored
 
 
 def test_rows_come_back_to_the_last_bit(store):
-    study = study_samples.study("sizes")
+    study = studies.study("sizes")
     task = tasks_of(study, 1)[0]
     numbers = [0.1 + 0.2, np.nan, -np.inf]
     C = np.random.default_rng(0).normal(size=(3, 2, 4))
@@ -121,24 +120,24 @@ def test_rows_come_back_to_the_last_bit(store):
 
 
 def test_a_changed_study_and_a_part_of_a_chunk_begin_anew(store):
-    study = study_samples.study("sizes")
+    study = studies.study("sizes")
     task = tasks_of(study, 3)[0]
     rows = [Row(i, {"rmse": 1.0}, 1.0, {}, None) for i in range(3)]
     store.add(task, rows[:2])
     assert store.missing([task]) == [task]
     store.add(task, rows)
     assert store.missing([task]) == []
-    changed = study_samples.study("sizes", level=2)
+    changed = studies.study("sizes", level=2)
     assert store.missing(tasks_of(changed, 1)[:1])
     assert store.found(changed, 3) == {}
 
 
 def test_a_chunk_is_written_whole_or_not_at_all(store):
-    task = tasks_of(study_samples.study("sizes"), 1)[0]
+    task = tasks_of(studies.study("sizes"), 1)[0]
     good = Row(0, {"rmse": 1.0}, 1.0, {}, None)
     with pytest.raises(sqlite3.Error):
         store.add(task, [good, good._replace(seed=1, seconds=None)])
-    assert store.found(study_samples.study("sizes"), 3) == {}
+    assert store.found(studies.study("sizes"), 3) == {}
 
 
 def test_other_files_are_refused(tmp_path):
@@ -164,9 +163,9 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_a_realisation_does_not_depend_on_its_chunk_and_keeps_what_is_asked():
-    study = study_samples.study("sizes")
+    study = studies.study("sizes")
     first, second = tasks_of(study, 6, cells=["T=5"])
-    rows = run_task(second, study_samples.METHODS)
+    rows = run_task(second, studies.METHODS)
     assert [row.seed for row in rows] == [3, 4, 5]
     assert rows[0].metrics["rmse"] != rows[1].metrics["rmse"]
     assert rows[0].metrics["rejected"] == 0
@@ -177,7 +176,7 @@ def test_a_realisation_does_not_depend_on_its_chunk_and_keeps_what_is_asked():
         "large", "", study.cells, ("sizes",), chunk=6, keep_coefficients=True
     )
     [whole] = tasks_of(larger, 6, cells=["T=5"])
-    again = run_task(whole, study_samples.METHODS)[3:]
+    again = run_task(whole, studies.METHODS)[3:]
     assert [row.metrics for row in again] == [row.metrics for row in rows]
     assert again[0].coefficients is not None
     assert again[0].coefficients.dtype == np.float64
@@ -185,14 +184,14 @@ def test_a_realisation_does_not_depend_on_its_chunk_and_keeps_what_is_asked():
 
 
 def test_a_task_that_fails_is_named_and_others_go_on(store):
-    study = study_samples.study("failing", "sizes")
+    study = studies.study("failing", "sizes")
     told = []
     faults = _run(study, store, 6, tell=told.append)
     assert len(faults) == 2
     assert faults[0].startswith(
         "small, T=5, failing, realisations 3 to 5: RuntimeError: no luck today ("
     )
-    assert "study_samples.py" in faults[0]
+    assert "studies.py" in faults[0]
     found = store.found(study, 6)
     assert [len(fits.seeds) for fits in found.values()] == [3, 6, 3, 6]
     # They share the data, and what one does to them is nothing to the other.
@@ -213,7 +212,7 @@ def test_a_task_that_fails_is_named_and_others_go_on(store):
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_costs_its_own_chunk_alone(tmp_path, store):
-    study = study_samples.study("lingering", folder=str(tmp_path), seconds=0.4)
+    study = studies.study("lingering", folder=str(tmp_path), seconds=0.4)
     killed, over = [], []
 
     def tell(progress):
@@ -233,7 +232,7 @@ def test_a_worker_that_is_killed_costs_its_own_chunk_alone(tmp_path, store):
     tasks = tasks_of(study, SEVERAL, cells=["T=5"])
     with cluster.local_cluster(2) as execute:
         faults = run(
-            *(tasks, store), execute=execute, methods=study_samples.METHODS, tell=tell
+            *(tasks, store), execute=execute, methods=studies.METHODS, tell=tell
         )
     assert faults == []
     assert store.missing(tasks) == []
@@ -244,7 +243,7 @@ def test_a_worker_that_is_killed_costs_its_own_chunk_alone(tmp_path, store):
     assert begun[killed[0]] == 2
 
     with Store(tmp_path / "undisturbed.sqlite") as undisturbed:
-        run(tasks, undisturbed, methods=study_samples.METHODS)
+        run(tasks, undisturbed, methods=studies.METHODS)
         expected = summarise(undisturbed.found(study, SEVERAL))
     found = summarise(store.found(study, SEVERAL))
     for write in (as_csv, markdown, latex):
@@ -345,7 +344,7 @@ def test_intervals_are_those_of_student():
 
 
 def test_tables_say_what_was_found_and_what_was_not():
-    study = study_samples.study("sizes", "lingering")
+    study = studies.study("sizes", "lingering")
     found = summarise({("T=5", "sizes"): _fits([0.001, 0.003, 0.005, np.nan])})
     text = markdown(study, found)
     rows = [
@@ -373,7 +372,7 @@ def test_tables_say_what_was_found_and_what_was_not():
 
 
 def test_a_table_tells_the_next_page_what_it_was_made_of():
-    study = replace(study_samples.study("sizes", "lingering"), metrics=("rmse", "f1"))
+    study = replace(studies.study("sizes", "lingering"), metrics=("rmse", "f1"))
     place = ("T=5", "sizes")
     table = summarise({place: _fits([0.001, 0.003, 0.005, np.nan])})
     back = from_csv(study, as_csv(study, table))
@@ -387,7 +386,7 @@ def test_a_table_tells_the_next_page_what_it_was_made_of():
 
 
 def test_of_two_tables_the_one_with_more_fits_counts():
-    study = study_samples.study("sizes")
+    study = studies.study("sizes")
     short, long = (
         summarise({(cell, "sizes"): _fits([0.001] * n) for cell, n in counts.items()})
         for counts in ({"T=5": 2, "T=9": 3}, {"T=9": 4})
@@ -424,7 +423,7 @@ def test_times_are_relative_to_where_the_paper_has_one():
 
 
 def test_figures_show_means_ribbons_and_what_was_printed():
-    study = study_samples.study("sizes")
+    study = studies.study("sizes")
     found = summarise(
         {
             ("T=5", "sizes"): _fits([0.001, 0.003] * 3),
@@ -468,7 +467,7 @@ def test_specificity_follows_from_counts():
 
 def test_the_page_says_what_the_numbers_say():
     study = STUDIES["lorenz63-d2"]
-    idle = study_samples.study("sizes")
+    idle = studies.study("sizes")
     found = {
         study.name: summarise({("T=25", evidence.YARDSTICK): _fits([0.001, 0.0022])}),
         "small": {},

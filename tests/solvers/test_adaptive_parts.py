@@ -37,7 +37,7 @@ from graphgrad.solvers.unknowns import (
     observation_squares,
 )
 from graphgrad.solvers.variances import NOISE_PRIOR, restricted
-from oracles import Laplace, linear_model
+from helpers.oracles import Laplace, linear_model
 
 # Weighted lasso.
 

@@ -3,12 +3,8 @@
 import json
 import os
 import re
-import subprocess
-import sys
-import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -24,7 +20,7 @@ from graphgrad.report.page import page
 from graphgrad.report.payload import embedded
 from graphgrad.report.thinning import sample as every
 from graphgrad.report.thinning import thin
-from report_samples import DRIVEN, HOSTILE, SMALL, failed, sample
+from helpers.reports import DRIVEN, HOSTILE, SMALL, failed, sample
 
 LORENZ = sample(gg.systems.lorenz63(dt=0.02))
 
@@ -362,15 +358,3 @@ def test_paths_that_cannot_be(tmp_path):
 def test_findings_that_do_not_fit(change, message):
     with pytest.raises(ValueError, match=message):
         replace(LORENZ, **change)
-
-
-def test_the_wheel_has_the_assets(tmp_path):
-    root = Path(__file__).parent.parent
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d"]
-    subprocess.run(
-        [*command, tmp_path], cwd=root, check=True, capture_output=True, timeout=120
-    )
-    [wheel] = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    for asset in (root / "src/graphgrad/report/assets").iterdir():
-        assert f"graphgrad/report/assets/{asset.name}" in names

@@ -18,7 +18,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.report import write_report
-from report_samples import DRIVEN, HOSTILE, SMALL, failed, sample
+from helpers.reports import DRIVEN, HOSTILE, SMALL, failed, sample
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 60_000

@@ -8,7 +8,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.systems import EulerMean, KuramotoRate
-from oracles import extended_kalman
+from helpers.oracles import extended_kalman
 
 
 def _problem(n_states, steps):

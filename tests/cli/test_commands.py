@@ -16,7 +16,6 @@ import pytest
 from typer.testing import CliRunner
 
 import graphgrad as gg
-from conftest import CACHE
 from graphgrad.cli import app
 from graphgrad.cli.job import fit_and_write
 from graphgrad.cli.options import gather
@@ -26,7 +25,8 @@ from graphgrad.demo import hare_lynx_book, hare_lynx_data
 from graphgrad.equations import prepare
 from graphgrad.estimator import estimator, fitting
 from graphgrad.solvers import AdaptiveProgress
-from stubs import least_squares
+from helpers import CACHE, FIXTURES
+from helpers.stubs import least_squares
 
 COMMAND = Path(sys.executable).parent / "graphgrad"
 # Commands read what tests have compiled.
@@ -250,7 +250,7 @@ def test_the_words_are_those_of_the_equations():
 
 @pytest.mark.parametrize("kind", ["map", "rate"])
 def test_runs_of_format_1_are_shown(kind):
-    run = Path(__file__).parent / "fixtures" / f"format1-{kind}"
+    run = FIXTURES / f"format1-{kind}"
     shown = _invoke("show", run)
     assert shown.exit_code == 0, shown.output
     motion = {"map": "map, x[t+1] =", "rate": "difference, x[t+1] - x[t] ="}[kind]

@@ -6,7 +6,6 @@ import os
 import shutil
 import tracemalloc
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +15,11 @@ from hypothesis.extra import numpy as hnp
 
 from graphgrad import storage
 from graphgrad.storage import writing
+from helpers import FIXTURES
 
 HEADER = {"states": ["prey", "λ \ud800 \x00\n"], "dt": 0.1, "n": 2**70, "none": None}
 ARRAYS = {"coefficients": np.array([[1.5, 0.0]]), "mask": np.array(True)}
 PATHS = ("fit", "fit.zip")
-FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def members(path):

@@ -1,7 +1,6 @@
 """Fits in files: the same to the last bit, and nothing believed that does not fit."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 import graphgrad as gg
 from graphgrad.estimator import fitting
 from graphgrad.estimator.plain import from_plain, kinds, to_plain
-from stubs import least_squares
+from helpers import FIXTURES
+from helpers.stubs import least_squares
 
-FIXTURES = Path(__file__).parent / "fixtures"
 T = 40
 LOTKA = gg.systems.lotka_volterra()
 NAMES = ["prey", "fox"]

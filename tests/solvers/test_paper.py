@@ -11,7 +11,7 @@ from graphgrad.metrics import support_scores
 from graphgrad.solvers import SOLVERS
 from graphgrad.solvers.batching import padded_lengths
 from graphgrad.solvers.outcome import relative_error
-from oracles import linear_model
+from helpers.oracles import linear_model
 
 QUICK = gg.GradientSteps(20, particle_filter=gg.ParticleFilter(20))
 

@@ -7,7 +7,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.solvers.unknowns import observation_squares
-from oracles import linear_model
+from helpers.oracles import linear_model
 
 KEY = jax.random.key(0)
 

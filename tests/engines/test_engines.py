@@ -13,7 +13,7 @@ from graphgrad.engines.ensemble import EnsembleSmoother
 from graphgrad.engines.gaussian import GaussianSmoother
 from graphgrad.engines.smoothing import SMOOTHING, ParticleSmoother
 from graphgrad.model import GaussianNoise
-from oracles import Laplace, exact_smoother, linear_model
+from helpers.oracles import Laplace, exact_smoother, linear_model
 
 # Compilations: a minute in all.
 pytestmark = pytest.mark.slow

@@ -11,8 +11,13 @@ from graphgrad.estimator import fitting
 from graphgrad.estimator.evaluation import choose_origins
 from graphgrad.estimator.forecast import Ensemble
 from graphgrad.estimator.uncertainty import state_slopes
-from oracles import exact_smoother, extended_kalman, linear_log_likelihood, linear_model
-from stubs import least_squares
+from helpers.oracles import (
+    exact_smoother,
+    extended_kalman,
+    linear_log_likelihood,
+    linear_model,
+)
+from helpers.stubs import least_squares
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 import graphgrad as gg
 from graphgrad.engines import DIFFERENTIABLE, RESAMPLING, value_and_gradient
 from graphgrad.engines.transport import relative_cost, transport_plan, transported
-from oracles import exact_smoother, linear_log_likelihood, linear_model
+from helpers.oracles import exact_smoother, linear_log_likelihood, linear_model
 
 every_kind = pytest.mark.parametrize("kind", DIFFERENTIABLE)
 KEY = jax.random.key(1)

@@ -20,7 +20,7 @@ from graphgrad.estimator import fitting
 from graphgrad.estimator.progress import ProgressLine
 from graphgrad.selection import Choice
 from graphgrad.solvers import AdaptiveProgress
-from stubs import least_squares
+from helpers.stubs import least_squares
 
 LOTKA = gg.systems.lotka_volterra()
 NAMES = ["prey", "predator"]

@@ -10,7 +10,7 @@ from scipy.special import betaln
 
 import graphgrad as gg
 from graphgrad.confidence.spike import draw_equation
-from stubs import least_squares
+from helpers.stubs import least_squares
 
 KEY = jax.random.key(0)
 

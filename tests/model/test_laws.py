@@ -10,7 +10,7 @@ import scipy.stats
 import graphgrad as gg
 from graphgrad.engines import Linearised
 from graphgrad.model import AbstractScaleNoise, GaussianNoise
-from oracles import Laplace, linear_model
+from helpers.oracles import Laplace, linear_model
 
 KEY = jax.random.key(0)
 MEAN = np.array([0.5, 3.0, 7.5])

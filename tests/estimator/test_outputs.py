@@ -21,7 +21,7 @@ from graphgrad.estimator.residuals import verdicts
 from graphgrad.model import DYNAMICS
 from graphgrad.report import write_report
 from graphgrad.solvers import AdaptiveProgress
-from stubs import least_squares
+from helpers.stubs import least_squares
 
 T = 60
 LOTKA = gg.systems.lotka_volterra()

@@ -12,7 +12,7 @@ import graphgrad as gg
 from graphgrad.estimator import fitting
 from graphgrad.estimator.frames import filled_in, read_panel
 from graphgrad.estimator.guess import guess_scales
-from stubs import least_squares
+from helpers.stubs import least_squares
 
 STEPS = 40
 

@@ -15,7 +15,7 @@ from graphgrad.engines import (
     value_and_gradient,
 )
 from graphgrad.model import GaussianNoise, Transition
-from oracles import linear_log_likelihood, linear_model
+from helpers.oracles import linear_log_likelihood, linear_model
 
 RUNS = 400
 
