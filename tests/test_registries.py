@@ -20,6 +20,7 @@ from graphgrad.equations.prepare import left_side
 from graphgrad.estimator import fitting
 from graphgrad.model import StateSpaceModel
 from graphgrad.report.words import DYNAMICS_WORDS
+from graphgrad.selection import Choice
 from helpers.stubs import least_squares
 
 ROOMS = {
@@ -114,6 +115,7 @@ def test_the_command_line_takes_what_is_in_the_registry(toy, tmp_path, monkeypat
     assert run.stdout.splitlines()[-1].startswith("toy ")
 
 
+@pytest.mark.slow
 def test_a_solver_is_one_function_and_one_line(y, monkeypatch, tmp_path):
     asked = []
 
@@ -138,7 +140,7 @@ def test_a_criterion_is_one_function_and_one_line(y, monkeypatch):
     def by_toy(key, ys, model, penalties, share, options):
         asked.extend(penalties)
         best = least_squares(key, ys, model, **options)
-        return gg.selection.Choice(0, penalties, np.zeros(5), best)  # pyright: ignore
+        return Choice(0, penalties, np.zeros(5), best)
 
     monkeypatch.setitem(registries.CRITERIA, "toy", by_toy)
     gg.GraphGrad(degree=1, selection="toy").fit(y)

@@ -70,6 +70,7 @@ def quick(monkeypatch, place):
     monkeypatch.chdir(place)
 
 
+@pytest.mark.slow
 def test_fit_says_what_it_read_and_what_it_found(place):
     said = (place / "said").read_text()
     lines = said.splitlines()
@@ -91,6 +92,7 @@ def test_fit_says_what_it_read_and_what_it_found(place):
     assert (place / "complained").read_text() == ""
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_run(place):
     run = place / "run"
     assert {path.name for path in place.iterdir()} == {
@@ -123,6 +125,7 @@ def test_the_folder_of_a_run(place):
     assert len(report) < 6_000_000
 
 
+@pytest.mark.slow
 def test_show_repeats_what_fit_said(place):
     shown = _run("show", place / "run")
     assert shown.returncode == 0, shown.stderr
@@ -133,6 +136,7 @@ def test_show_repeats_what_fit_said(place):
     assert (found["dynamics"], found["substeps"]) == ("flow", 1)
 
 
+@pytest.mark.slow
 def test_forecast(place):
     options = ("--steps", "5", "--out", place / "forecast.csv", "--members", "50")
     run = _run("forecast", place / "run", *options)
@@ -148,6 +152,7 @@ def test_forecast(place):
     (place / "forecast.csv").unlink()
 
 
+@pytest.mark.slow
 def test_compare(place, quick):
     options = ("--degree", "1", "--out", place / "line")
     assert _invoke("fit", place / "data.csv", *options).exit_code == 0
@@ -163,6 +168,7 @@ def test_compare(place, quick):
     assert set(found["dynamics"].values()) == {"flow"}
 
 
+@pytest.mark.slow
 def test_only_runs_on_the_same_data_are_compared(place, quick, tmp_path):
     lines = (place / "data.csv").read_text().splitlines(keepends=True)
     (tmp_path / "fewer.csv").write_text("".join(lines[:60]))
@@ -173,6 +179,7 @@ def test_only_runs_on_the_same_data_are_compared(place, quick, tmp_path):
     assert "must be fits to the same data" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_config_repeats_a_fit_exactly(quick, tmp_path, monkeypatch):
     options = ("--degree", "1", "--observation-noise", "0.25,0.5")
     options += ("--dynamics", "difference")
@@ -191,6 +198,7 @@ def test_a_config_repeats_a_fit_exactly(quick, tmp_path, monkeypatch):
     assert "6 terms up to degree 2" in third.stdout
 
 
+@pytest.mark.slow
 def test_json_is_all_there_is(quick, tmp_path):
     run = _invoke("fit", "data.csv", "--json", "--out", tmp_path / "run")
     found = json.loads(run.stdout)
@@ -202,6 +210,7 @@ def test_json_is_all_there_is(quick, tmp_path):
     assert found["dynamics"] == "flow"
 
 
+@pytest.mark.slow
 def test_rows_without_times_are_a_map_unless_dt_is_given(quick, tmp_path):
     lines = Path("data.csv").read_text().splitlines()
     untimed = "\n".join(line.split(",", 1)[1] for line in lines)
@@ -228,6 +237,7 @@ def test_rows_without_times_are_a_map_unless_dt_is_given(quick, tmp_path):
     assert [line.split(",")[0] for line in states[:3]] == ["t", "0.0", "0.5"]
 
 
+@pytest.mark.slow
 def test_the_dynamics_that_came_out_are_said(quick, tmp_path, monkeypatch):
     """As where intervals are too long for a flow, and a map does better."""
     chosen = estimator.choose_dynamics
@@ -259,6 +269,7 @@ def test_runs_of_format_1_are_shown(kind):
     assert f"  {left} = " in shown.stdout
 
 
+@pytest.mark.slow
 def test_a_run_is_replaced_by_force_alone(quick, tmp_path):
     out = tmp_path / "run"
     assert _invoke("fit", "data.csv", "--out", out).exit_code == 0
@@ -276,6 +287,7 @@ def test_a_run_is_replaced_by_force_alone(quick, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_a_fit_that_fails_leaves_nothing(quick, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise ValueError("no\nluck")
@@ -286,6 +298,7 @@ def test_a_fit_that_fails_leaves_nothing(quick, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_states_that_are_never_seen_and_gaps(quick, tmp_path):
     rows = list(csv.reader(Path("data.csv").read_text().splitlines()))
     table = [[row[0], row[1] if i % 4 else "NA"] for i, row in enumerate(rows)]
@@ -300,6 +313,7 @@ def test_states_that_are_never_seen_and_gaps(quick, tmp_path):
     assert head.startswith("Time,prey,prey_low,prey_high,predator,")
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_at_once_and_leaves_nothing(place, tmp_path):
     with subprocess.Popen(
         [COMMAND, "fit", place / "data.csv", "--out", tmp_path / "run"],
@@ -320,6 +334,7 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing(place, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_fit_that_is_stopped_says_what_it_had(quick, tmp_path, monkeypatch):
     def stopped(*_, callback, **__):
         C = np.array([[0, 1.03, 0, 0, -0.03, 0], [0, 0, -0.95, 0, 0.02, 0]])
@@ -338,6 +353,7 @@ def test_a_fit_that_is_stopped_says_what_it_had(quick, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_inputs_and_what_is_known(place, tmp_path, monkeypatch):
     asked = {}
 
@@ -367,6 +383,7 @@ def test_inputs_and_what_is_known(place, tmp_path, monkeypatch):
     assert config["constraints"] == [known[1], known[3]]
 
 
+@pytest.mark.slow
 def test_a_velocity_is_a_state_that_need_not_be_named(quick, tmp_path):
     options = ("--columns", "prey", "--degree", "1", "--out", tmp_path / "run")
     known = ("--constraint", "velocity(prey, speed)")
@@ -449,6 +466,7 @@ def test_pelts_are_those_of_the_book():
     assert np.isclose(sum(float(row["lynx"]) for row in rows), 423.5)
 
 
+@pytest.mark.slow
 def test_demo_writes_beside_an_older_one(quick, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first, second = _invoke("demo"), _invoke("demo")

@@ -30,6 +30,7 @@ def log_evidence(gram, linear, slab, support):
     return value - 0.5 * np.linalg.slogdet(A)[1] - np.log(slab[on]).sum()
 
 
+@pytest.mark.slow
 def test_draws_of_an_equation_are_those_of_all_supports(x64):
     """Inclusion and coefficients, against all 16 supports of correlated terms."""
     rng = np.random.default_rng(0)

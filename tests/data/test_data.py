@@ -84,6 +84,7 @@ def test_what_is_missing_is_filled_in_the_same_kind_of_frame(kind, y):
     assert model.fill([y, y])[1].shape == y.shape
 
 
+@pytest.mark.slow
 def test_times_make_steps_that_differ(y):
     clock = np.cumsum(np.r_[0.0, np.full(STEPS - 2, 0.1), 0.2])
     model = gg.GraphGrad(degree=1).fit(y, times=clock)
@@ -131,6 +132,7 @@ def test_a_panel(y):
         gg.GraphGrad(degree=1, initial="learn").fit(parts)
 
 
+@pytest.mark.slow
 def test_inputs(y):
     u = np.sin(np.arange(STEPS))[:, None]
     model = gg.GraphGrad(degree=1).fit(y, inputs=u)
@@ -153,6 +155,7 @@ def test_inputs(y):
         model.smooth(y)
 
 
+@pytest.mark.slow
 def test_hidden_states_and_what_is_seen(y):
     hidden = gg.GraphGrad(degree=1, states=["a", "b", "h"]).fit(y)
     assert hidden.coef_.shape == (3, 4)
@@ -178,6 +181,7 @@ def test_hidden_states_and_what_is_seen(y):
     )
 
 
+@pytest.mark.slow
 def test_laws_and_values_in_place_of_learning(y):
     model = gg.GraphGrad(
         degree=1,

@@ -10,6 +10,9 @@ from graphgrad.engines import DIFFERENTIABLE, RESAMPLING, value_and_gradient
 from graphgrad.engines.transport import relative_cost, transport_plan, transported
 from helpers.oracles import exact_smoother, linear_log_likelihood, linear_model
 
+# Gradients through filters: compilations.
+pytestmark = pytest.mark.slow
+
 every_kind = pytest.mark.parametrize("kind", DIFFERENTIABLE)
 KEY = jax.random.key(1)
 
@@ -176,7 +179,7 @@ def test_small_epsilon_gives_the_sorted_coupling(x64):
 
 @pytest.mark.parametrize(
     "proposal",
-    ["bootstrap", pytest.param("locally optimal", marks=pytest.mark.slow)],
+    ["bootstrap", "locally optimal"],
 )
 def test_transport_gradient_matches_finite_differences(proposal, x64):
     model, ys = linear_series(5)
@@ -282,7 +285,6 @@ def test_enough_weight_means_no_resampling(kind):
     ("kind", "smoothing"),
     [("soft", "genealogy"), ("soft", "backward"), ("optimal transport", "backward")],
 )
-@pytest.mark.slow
 def test_smoothed_means_are_near_the_exact_ones(kind, smoothing, x64):
     """In units of the exact standard deviations, averaged over 20 runs and times."""
     model, ys = linear_series()
@@ -297,7 +299,6 @@ def test_smoothed_means_are_near_the_exact_ones(kind, smoothing, x64):
 
 
 @every_kind
-@pytest.mark.slow
 def test_s_graphgrad_takes_each_kind(kind):
     library = gg.Polynomial(n_states=1, degree=1)
     model = gg.state_space_model(

@@ -163,7 +163,6 @@ def check_drawn(name, seen, seed):
         assert max(log_likelihoods.std(), means.std(0).max()) < 1e-9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seen"), [("genealogy", "all"), *((name, "one sum") for name in DRAWN)]
 )
@@ -202,7 +201,6 @@ def check_invariance(seed, num_particles=6, sweeps=300, chains=60):
         assert np.linalg.norm(errors) < 0.05 * np.linalg.norm(true)
 
 
-@pytest.mark.slow
 def test_ancestor_sampling_leaves_the_smoothed_law_as_it_is(x64):
     check_invariance(seed=1)
 
@@ -288,7 +286,6 @@ def check_few_members(seed):
     assert error(EnsembleSmoother(8)) < 1.3 * best
 
 
-@pytest.mark.slow
 def test_few_members_for_many_states():
     """Fewer than two a state, and than states: no exact sampling there."""
     check_few_members(seed=0)
@@ -351,7 +348,6 @@ def check_hidden_well(seed):
     assert tilted["particles"][1] < 0.8 * tilted["unscented"][1]
 
 
-@pytest.mark.slow
 def test_particles_follow_two_modes_and_one_gaussian_does_not(x64):
     check_hidden_well(seed=5)
 

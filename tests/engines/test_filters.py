@@ -17,6 +17,9 @@ from graphgrad.engines import (
 from graphgrad.model import GaussianNoise, Transition
 from helpers.oracles import linear_log_likelihood, linear_model
 
+# Compilations, and draws by the thousand.
+pytestmark = pytest.mark.slow
+
 RUNS = 400
 
 
@@ -89,7 +92,6 @@ def _check_against_kalman(particle_filter, model, form):
         ("systematic", "user"),
     ],
 )
-@pytest.mark.slow
 def test_likelihood_and_score_are_those_of_kalman(resampling, proposal, form, x64):
     particle_filter = gg.ParticleFilter(
         400,
@@ -100,7 +102,6 @@ def test_likelihood_and_score_are_those_of_kalman(resampling, proposal, form, x6
 
 
 @pytest.mark.parametrize("form", ["particles", "score"])
-@pytest.mark.slow
 def test_likelihood_and_score_with_full_noise_and_one_state_seen(form, x64):
     model = linear_model(full=True, observe=np.array([[1.0, 0.5]]))
     particle_filter = gg.ParticleFilter(
@@ -150,7 +151,6 @@ def test_score_form_is_the_derivative_of_the_detached_filter(
         assert jnp.max(jnp.abs(ours - theirs)) < 1e-10 * scale
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("proposal", ["bootstrap", "locally optimal"])
 def test_gradient_through_particles_matches_finite_differences(proposal, x64):
     """With ancestors and stopped denominators frozen, Alg. 2 is a smooth function."""
@@ -248,7 +248,6 @@ def test_lost_data_gives_minus_infinity_and_no_nan():
     assert not jnp.isnan(result.log_weights).any()
 
 
-@pytest.mark.slow
 def test_particles_outside_the_domain_get_no_weight():
     library = gg.Polynomial(1, 1, root=2)
     model = gg.state_space_model(

@@ -10,6 +10,9 @@ from hypothesis.extra import numpy as hnp
 
 from graphgrad.engines.resampling import RESAMPLING
 
+# Many sizes, each of which is compiled.
+pytestmark = pytest.mark.slow
+
 every_scheme = pytest.mark.parametrize("name", RESAMPLING)
 seeds = st.integers(0, 2**31 - 1)
 log_weights_of_40 = hnp.arrays(np.float32, 40, elements=st.floats(-8, 8, width=32))

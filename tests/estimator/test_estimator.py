@@ -47,6 +47,7 @@ def fitted(y):
     return gg.GraphGrad(dt=LOTKA.dt, states=NAMES).fit(y)
 
 
+@pytest.mark.slow
 def test_finds_the_equations_with_everything_learnt(fitted, y):
     # So it does for 20 of 20 seeds (`benchmarks/estimator_defaults.py`).
     truth = LOTKA.coefficients()
@@ -75,6 +76,7 @@ def test_finds_the_equations_with_everything_learnt(fitted, y):
     assert (np.asarray(fitted.model_.coefficients) == fitted.coef_).all()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same(fitted, y):
     again = clone(fitted).fit(y)
     assert (again.coef_ == fitted.coef_).all()
@@ -86,6 +88,7 @@ def test_the_same_seed_gives_the_same(fitted, y):
     assert (other != fitted.forecast(5, members=20).states.members).any()
 
 
+@pytest.mark.slow
 def test_constraints_call_states_by_their_names(y):
     told = gg.known("predator", "prey predator", 0.0025)
     model = gg.GraphGrad(states=NAMES, constraints=[told]).fit(y)
@@ -98,6 +101,7 @@ def test_constraints_call_states_by_their_names(y):
         gg.GraphGrad(states=NAMES, constraints=[gg.forbid("x1", "prey")]).fit(y)
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_standard_errors(fitted):
     intervals = fitted.confidence_intervals(level=0.6827)
     assert intervals.shape == (*fitted.coef_.shape, 2)
@@ -111,6 +115,7 @@ def test_intervals_are_those_of_the_standard_errors(fitted):
     np.testing.assert_allclose(np.sqrt(variances), errors, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_paper_s_solver(y):
     model = gg.GraphGrad(
         degree=1,

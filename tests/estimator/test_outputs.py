@@ -315,6 +315,7 @@ def closed():
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_pictures(fitted, driven, closed):
     assert fitted.plot_graph().texts
     assert fitted.plot_coefficients().get_ylabel() == "equation of"
@@ -441,6 +442,7 @@ def report_of(model, tmp_path, monkeypatch, **options):
     return made[0]
 
 
+@pytest.mark.slow
 def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
     found = report_of(fitted, tmp_path, monkeypatch, forecast=5)
     assert (found.coefficients == fitted.coef_).all()

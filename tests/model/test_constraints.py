@@ -122,6 +122,7 @@ def test_a_sign_is_kept_and_a_right_one_changes_nothing():
     assert (right.support() == (truth != 0)).all()
 
 
+@pytest.mark.slow
 def test_lasso_and_exchange_keep_signs():
     """Coefficients -2 and 3 of independent terms, of which one may not be negative."""
     G, h = jnp.eye(3), jnp.array([-2.0, 3.0, 0.1])

@@ -83,6 +83,7 @@ def test_expansion_is_the_derivative(x64, substeps):
     )
 
 
+@pytest.mark.slow
 def test_noise_of_one_equation_reaches_the_others(x64):
     """Against the differential equation of the covariance."""
 
@@ -191,6 +192,7 @@ def test_particles_of_a_flow_agree_with_kalman(x64, proposal):
     assert abs(np.mean(values) - true) < 0.5
 
 
+@pytest.mark.slow
 def test_ensemble_of_a_flow_agrees_with_kalman(x64):
     model = linear_model(state_noise=[0.2, 0.3])
     ys = gg.simulate(KEY, model, steps=15).observations
@@ -199,6 +201,7 @@ def test_ensemble_of_a_flow_agrees_with_kalman(x64):
     np.testing.assert_allclose(found, true, atol=0.3)
 
 
+@pytest.mark.slow
 def test_information_is_the_curvature_of_the_likelihood(x64):
     """Of a linear flow, whose innovations are nearly linear in the coefficients."""
     model = linear_model(substeps=2, dt=0.1)
@@ -217,6 +220,7 @@ def test_information_is_the_curvature_of_the_likelihood(x64):
     assert np.abs(difference).max() < 0.25
 
 
+@pytest.mark.slow
 def test_splines_see_fast_oscillations(x64):
     """Five rows an oscillation: differences miss a quarter of the slope."""
     t = 2 * np.pi / 5 * np.arange(60)

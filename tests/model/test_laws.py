@@ -128,6 +128,7 @@ def test_the_linearised_proposal_keeps_the_likelihood(name, x64):
     np.testing.assert_allclose(*values, atol=0.15)
 
 
+@pytest.mark.slow
 def test_linearised_is_locally_optimal_where_that_exists(x64):
     model = linear_model()
     x = jax.random.normal(KEY, (5, model.n_states))
@@ -140,6 +141,7 @@ def test_linearised_is_locally_optimal_where_that_exists(x64):
     np.testing.assert_allclose(ours, best, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_heavy_tails_are_smoothed_as_reweighted_least_squares(x64):
     """At the fixed point of the iterations the path is the most likely one."""
     heavy = gg.state_space_model(

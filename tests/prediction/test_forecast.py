@@ -19,6 +19,9 @@ from helpers.oracles import (
 )
 from helpers.stubs import least_squares
 
+# Forecasts as ensembles: compilations.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):

@@ -20,6 +20,9 @@ import graphgrad as gg
 from graphgrad.report import write_report
 from helpers.reports import DRIVEN, HOSTILE, SMALL, failed, sample
 
+# A browser.
+pytestmark = pytest.mark.slow
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 60_000
 """Milliseconds: a loaded machine is slow, and a test that passes does not wait."""

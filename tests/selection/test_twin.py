@@ -22,6 +22,7 @@ def shrunk_truth(key, ys, model, weight):
     return gg.L1(weight).prox(model.coefficients + noise, 1.0)
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_top_of_a_fine_grid():
     key = jax.random.key(0)
     tuning = gg.tune_on_twin(key, shrunk_truth, twins=4, steps=20, **SIZE)

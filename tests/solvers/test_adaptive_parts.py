@@ -231,6 +231,7 @@ def test_inverse_on_a_support_is_that_of_the_block(x64):
     assert (outside == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("double", [False, True])
 def test_collinear_terms_do_no_harm(double):
     """One term three times, one that is never anything but zero."""
@@ -396,6 +397,7 @@ def test_running_means_of_statistics(x64):
                 np.testing.assert_allclose(kept.gram[i, a, d], was)
 
 
+@pytest.mark.slow
 def test_squares_survive_single_precision():
     """Terms to 30^3 and residuals of 0.14: sums about C do not cancel."""
     system = gg.systems.lorenz63(dt=0.02)
@@ -483,6 +485,7 @@ def slopes(function, at, width=1e-5):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seen", ["all", "one sum"])
 def test_information_is_that_of_the_innovations(seen, x64):
     observe = None if seen == "all" else np.array([[1.0, 0.5]])
@@ -571,6 +574,7 @@ def test_what_a_model_gives_rebuilds_it(x64):
         agree(found, parts(model)[name], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_expectations_for_the_noises(x64):
     """From the smoothed laws: squares of what observations miss; the law of x_0."""
     model = linear_model(full=True, observe=np.array([[1.0, 0.5]]))
@@ -706,6 +710,7 @@ def test_a_hidden_term_is_found_as_a_stand_in():
     assert 1 not in np.asarray(screen(data, keep, allowed, 3, found))
 
 
+@pytest.mark.slow
 def test_restricted_noise_divides_by_degrees_of_freedom():
     """States seen exactly: s / (T - k) and a third, where likelihood has s / T."""
     system = gg.systems.lotka_volterra()

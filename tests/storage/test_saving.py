@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 import graphgrad as gg
 from graphgrad.estimator import fitting
 from graphgrad.estimator.plain import from_plain, kinds, to_plain
+from graphgrad.registries import SOLVERS
 from helpers import FIXTURES
 from helpers.stubs import least_squares
 
@@ -90,6 +91,7 @@ def agree(model, loaded, y, **more):
     assert dict(model.graph().edges) == dict(loaded.graph().edges)
 
 
+@pytest.mark.slow
 def test_a_loaded_fit_is_the_same_to_the_last_bit(fitted, tmp_path, y):
     loaded = again(fitted, tmp_path)
     agree(fitted, loaded, y)
@@ -183,8 +185,9 @@ def paper(key, ys, model, penalty, *, settings, callback):
     )
 
 
+@pytest.mark.slow
 def test_the_papers_solution(tmp_path, y, monkeypatch):
-    monkeypatch.setattr(fitting, "b_graphgrad", paper)
+    monkeypatch.setitem(SOLVERS, "paper", paper)
     options = {"state_noise": 0.1, "observation_noise": 0.25, "random_state": None}
     model = gg.GraphGrad(degree=1, solver="paper", **options).fit(y)
     loaded = again(model, tmp_path)
@@ -201,6 +204,7 @@ def test_the_papers_solution(tmp_path, y, monkeypatch):
         loaded.plot_path()
 
 
+@pytest.mark.slow
 def test_functions_are_refused_or_given_again(tmp_path, y):
     def both(x):
         return jnp.stack([x[0], x[0] + x[1]])
@@ -428,6 +432,7 @@ def before(kind):
     return gg.GraphGrad.load(folder), told, data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["map", "rate", "panel"])
 def test_fits_of_format_1_do_what_they_did(kind):
     """Written before the change of the format, with their results beside them."""

@@ -18,6 +18,9 @@ from graphgrad.study.printed import printed
 from graphgrad.study.scores import keys_of, scored
 from graphgrad.study.studies import STUDIES
 
+# Whole fits.
+pytestmark = pytest.mark.slow
+
 OSCILLATOR = Cell("T=40", 40, "damped_oscillator", steps=40, degree=1)
 NAMED = {
     "lorenz63-d2",
@@ -145,7 +148,6 @@ def test_lasso_and_sindy_find_a_map_without_noise():
     np.testing.assert_allclose(found, C, atol=1e-4)
 
 
-@pytest.mark.slow
 def test_bagged_sindy_finds_it_too():
     ys, terms, targets, C = noise_free()
     with quiet(seed=0):
@@ -231,7 +233,6 @@ def test_the_lasso_scores_every_realisation(oscillations):
     assert (found["rmse"] < 0.1).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["b-graphgrad", "multistart", "b-graphgrad-time"])
 def test_the_papers_solvers_on_the_oscillator(oscillations, name):
     cell = Cell(
@@ -252,7 +253,6 @@ def test_the_papers_solvers_on_the_oscillator(oscillations, name):
         assert ((found["work"] > 0) & (found["work"] <= 1)).all()
 
 
-@pytest.mark.slow
 def test_the_adaptive_solver_is_as_good_as_the_yardstick_or_says_so(oscillations):
     ours = METHODS["adaptive"](OSCILLATOR, oscillations)
     best = METHODS["support-known"](OSCILLATOR, oscillations)
@@ -263,7 +263,6 @@ def test_the_adaptive_solver_is_as_good_as_the_yardstick_or_says_so(oscillations
     assert (ours["undecided"][~right] == 1).all()
 
 
-@pytest.mark.slow
 def test_states_of_oscillators_that_know_their_equations():
     cell = Cell("T=30", 30, "kuramoto", {"n_states": 2}, steps=30)
     found = METHODS["true-mle-states"](cell, draw(cell, np.arange(2)))

@@ -81,6 +81,7 @@ def test_systems_of_one_shape_are_run_one_after_the_other():
         assert shapes == sorted(shapes)
 
 
+@pytest.mark.slow
 def test_as_many_draws_as_a_scoreboard_has_whatever_is_asked_for():
     sizes = {name: tasks_of(STUDIES[name], 150) for name in BOARDS}
     fits = {name: sum(len(t.seeds) for t in tasks) for name, tasks in sizes.items()}
@@ -151,6 +152,7 @@ def test_published_series_begin_at_points_of_their_own():
     np.testing.assert_allclose(np.sqrt(draws.system.observation_noise), 0.01 * rms)
 
 
+@pytest.mark.slow
 def test_lorenz_is_that_of_the_script_of_odr_bindy():
     cell = Cell("eps", 0, "lorenz-odr", {"eps": 0.2}, steps=400)
     draws = draw(cell, np.arange(1))
@@ -202,6 +204,7 @@ def test_scores_of_rates_by_hand():
     np.testing.assert_array_equal(found["near"], [1, 1, 0])
 
 
+@pytest.mark.slow
 def test_peers_by_the_truth_are_no_worse_than_by_bic():
     cell = _cell(noise=0.01, rows=300)
     draws = draw(cell, np.arange(1))
@@ -417,6 +420,7 @@ def test_published_numbers_stand_beside_ours():
         assert png(study, {}, {}).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_scoreboards_have_a_page_of_their_own(tmp_path):
     study = STUDIES["flows"]
     with Store(tmp_path / "s.sqlite") as store:

@@ -200,6 +200,7 @@ def test_the_flow_is_the_one_that_scipy_finds(x64, name):
     assert error.max() < 3e-5, error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_model_of_a_flow_errs_by_less_than_its_noise(x64, name):
     system = get(name)
@@ -215,6 +216,7 @@ def test_a_flow_may_have_no_process_noise():
     np.testing.assert_array_equal(noise.variances, 0)
 
 
+@pytest.mark.slow
 def test_a_stiff_flow_takes_more_substeps(x64):
     stiff: Any = {"epsilon": 0.04, "delta": 4e-4, "q": 8e-4, "noise": 0.0}
     system = get("oregonator", **stiff)
@@ -245,6 +247,7 @@ def test_a_flow_that_is_too_stiff_says_so():
         stiff.simulate(jax.random.key(0), 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lorenz63", "oregonator"])
 def test_noise_is_carried_along_the_flow(x64, name):
     # Small noise has the covariance P of dP/dt = J P + P J' + Q after an interval.
@@ -420,6 +423,7 @@ def test_bounded_changes_nothing_where_nothing_diverges():
     np.testing.assert_array_equal(free.states, bounded.states)
 
 
+@pytest.mark.slow
 def test_redraws_are_capped():
     system = systems.lorenz63(noise=0.0)  # always diverges by Euler steps
     euler = {"scheme": "euler", "bounded": True}
@@ -465,6 +469,7 @@ def test_new_keys_and_parameters_do_not_recompile():
     assert len(compilations) == warm
 
 
+@pytest.mark.slow
 def test_kuramoto_in_its_exact_library(x64):
     system = get("kuramoto", n_states=5)
     rate, n = system.rate, 5
@@ -489,6 +494,7 @@ def test_kuramoto_in_its_exact_library(x64):
     assert jnp.all(jnp.isfinite(jax.jacobian(pair.rate)(jnp.array([0.0, jnp.pi]))))
 
 
+@pytest.mark.slow
 def test_kuramoto_is_seen_after_its_spin_up():
     system = get("kuramoto", noise=0.0)
     assert system.spin_up == 200
