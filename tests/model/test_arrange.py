@@ -86,6 +86,7 @@ def test_a_panel_is_as_likely_as_its_series_together(x64):
     np.testing.assert_allclose(sweep.log_likelihood, value, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_an_unsure_reading_counts_less(x64):
     """Against the Kalman filter with a covariance for each row; drawn so, too."""
     model = linear_model()

@@ -56,6 +56,7 @@ def exact(h, x=X):
     return solve_ivp(rate, (0, h), x, rtol=1e-12, atol=1e-12).y[:, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("substeps", [1, 2, 8])
 def test_errors_fall_with_the_fourth_power_of_the_substeps(x64, substeps):
     coarse, fine = (

@@ -152,6 +152,7 @@ def test_too_large_a_penalty_is_an_outcome():
     assert "Lower the penalty" in solution.advice
 
 
+@pytest.mark.slow
 def test_a_likelihood_of_zero_is_an_outcome():
     model, ys = linear_data()
     solution = gg.s_graphgrad(

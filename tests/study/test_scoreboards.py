@@ -370,6 +370,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.slow
 def test_tables_have_a_column_for_many_systems(tmp_path):
     study = STUDIES["flows"]
     with Store(tmp_path / "s.sqlite") as store:
