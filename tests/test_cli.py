@@ -24,7 +24,8 @@ from graphgrad.cli.summary import LEFT
 from graphgrad.cli.understanding import MOTIONS
 from graphgrad.demo import hare_lynx_book, hare_lynx_data
 from graphgrad.equations import prepare
-from graphgrad.estimator import estimator, fitting
+from graphgrad.estimator import fitting
+from graphgrad.fits import task
 from graphgrad.solvers import AdaptiveProgress
 from stubs import least_squares
 
@@ -230,10 +231,8 @@ def test_rows_without_times_are_a_map_unless_dt_is_given(quick, tmp_path):
 
 def test_the_dynamics_that_came_out_are_said(quick, tmp_path, monkeypatch):
     """As where intervals are too long for a flow, and a map does better."""
-    chosen = estimator.choose_dynamics
-    monkeypatch.setattr(
-        estimator, "choose_dynamics", lambda _, *rest: chosen("map", *rest)
-    )
+    chosen = task.choose_dynamics
+    monkeypatch.setattr(task, "choose_dynamics", lambda _, *rest: chosen("map", *rest))
     run = _invoke("fit", "data.csv", "--degree", "1", "--out", tmp_path / "run")
     assert run.exit_code == 0, run.output
     assert (

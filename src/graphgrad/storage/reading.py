@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .former import from_format_1
-from .layout import (
+from .format import (
     ARRAYS,
     FORMAT,
     FORMER,
@@ -21,6 +20,7 @@ from .layout import (
     storable_dtype,
     storable_name,
 )
+from .format1 import from_format_1
 
 # What a reader takes unless it is told to take more.
 MAX_BYTES = 2**31

@@ -1,12 +1,11 @@
-"""The door for data: arrays, data frames, and lists of them.
+"""Data as arrays: from arrays, data frames, and lists of them.
 
 A pandas or polars frame (or any that narwhals knows) brings the names of its columns,
 and in a column `t` or `time` when its rows were observed.
 """
 
 from collections.abc import Sequence
-from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -14,48 +13,10 @@ from jaxtyping import Float
 from narwhals.exceptions import DuplicateError
 
 from ..checks import check_finite, check_numbers, check_shape
-
-TIME_COLUMNS = ("t", "time")
-"""Names of columns that say when, and are never states."""
+from .series import Panel, Series
+from .times import as_seconds, time_columns
 
 REMEDY = "Give one row for each time step and one column for each quantity seen."
-
-
-class Series(NamedTuple):
-    """One series as arrays.
-
-    Attributes:
-        values: One row a time; NaN where nothing was observed.
-        names: Names of the columns, if they have any.
-        times: When the rows were observed, if that is known.
-        native: What it was made from; None if it comes from a file.
-    """
-
-    values: Float[np.ndarray, "T Ny"]
-    names: tuple[str, ...] | None
-    times: Float[np.ndarray, "T"] | None
-    native: Any
-
-
-class Panel(NamedTuple):
-    """One series, or several if they came as a list."""
-
-    series: tuple[Series, ...]
-    several: bool
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns, which are the same in all series."""
-        return self.series[0].names
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns, Ny."""
-        return self.series[0].values.shape[1]
-
-    def as_given(self, parts: Sequence[Any]) -> Any:
-        """A list of results for a list of series; the one result for one series."""
-        return list(parts) if self.several else parts[0]
 
 
 def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
@@ -145,9 +106,39 @@ def filled_in(series: Series, values: Float[np.ndarray, "T Ny"]) -> Any:
     return frame.with_columns(*columns).to_native()
 
 
+def read_inputs(inputs: Any, panel: Panel) -> Panel | None:
+    """Inputs of all series, one row for each row of the data."""
+    if inputs is None:
+        return None
+    driving = read_panel(inputs, name="inputs")
+    remedy = "Give one row for each row of `y`."
+    check_shape("inputs", (len(driving.series),), (len(panel.series),), remedy)
+    for ours, theirs in zip(driving.series, panel.series, strict=True):
+        shape = (len(theirs.values), driving.n_columns)
+        check_shape("inputs", ours.values.shape, shape, remedy)
+        check_finite("inputs", ours.values, remedy)
+    return driving
+
+
+def input_names(driving: Panel | None) -> tuple[str, ...]:
+    """Names of the inputs: of their columns, or u1, u2, ..."""
+    if driving is None:
+        return ()
+    if driving.names is not None:
+        return driving.names
+    return tuple(f"u{i + 1}" for i in range(driving.n_columns))
+
+
+def read_values(inputs: Any) -> np.ndarray | None:
+    """Inputs of one series as an array, if there are any."""
+    if inputs is None:
+        return None
+    return read_panel(inputs, name="inputs").series[0].values
+
+
 def _read(part: Any, times: Any, name: str) -> Series:
     if not _is_frame(part):
-        return Series(_array(part, name), None, _clock(times), part)
+        return Series(_array(part, name), None, as_seconds(times), part)
     columns = list(part.columns if hasattr(part, "columns") else part.column_names)
     columns = [c if isinstance(c, str) else None for c in columns]
     named = [c for c in columns if c is not None]
@@ -163,9 +154,9 @@ def _read(part: Any, times: Any, name: str) -> Series:
             f"got both ({named[0]!r} among others). Rename them."
         )
     if not named:
-        return Series(_array(part, name), None, _clock(times), part)
+        return Series(_array(part, name), None, as_seconds(times), part)
     frame = nw.from_native(part, eager_only=True)
-    clock = [c for c in named if c in TIME_COLUMNS]
+    clock = time_columns(named)
     if len(clock) > 1 or (clock and times is not None):
         other = "a column of times and `times`" if times is not None else f"{clock}"
         raise ValueError(
@@ -174,13 +165,13 @@ def _read(part: Any, times: Any, name: str) -> Series:
         )
     if clock:
         times = frame[clock[0]].to_numpy()
-    states = [c for c in named if c not in TIME_COLUMNS]
+    states = [c for c in named if c not in clock]
     if not states:
         raise ValueError(
             f"`{name}` must have a column beside the times, got {named}. {REMEDY}"
         )
     values = [_column(frame[c], name) for c in states]
-    return Series(np.stack(values, axis=1), tuple(states), _clock(times), part)
+    return Series(np.stack(values, axis=1), tuple(states), as_seconds(times), part)
 
 
 def _column(column: Any, name: str) -> np.ndarray:
@@ -220,19 +211,6 @@ def _array(part: Any, name: str) -> np.ndarray:
             f"while a minimum of 1 is required. {REMEDY}"
         )
     return array
-
-
-def _clock(times: Any) -> np.ndarray | None:
-    """Times as numbers; dates as seconds."""
-    if times is None:
-        return None
-    array = np.asarray(times)
-    if array.dtype.kind in "mM":
-        array = (array - array[:1]) / np.timedelta64(1, "s")
-    elif array.dtype == object and isinstance(array.flat[0], date):
-        array = np.array([(when - array.flat[0]).total_seconds() for when in array])
-    remedy = "Give one number or date for each row."
-    return check_finite("times", array, remedy).ravel()
 
 
 def _is_frame(part: Any) -> bool:

@@ -9,13 +9,13 @@ import jax
 import numpy as np
 
 from ..equations.terms import Monomial, terms
+from ..fits.estimate import normal_band
+from ..fits.record import Fit
 from ..graph import adjacency
 from ..model import AbstractScaleNoise, GaussianNoise
 from ..solution import PaperSolution, Solution
-from ..storage import data_hash
-from .plain import to_plain
-from .record import Fit
-from .states import normal_band
+from .format import data_hash
+from .settings import encode_setting
 
 LEVEL = 0.9
 """Probability of the intervals in a header."""
@@ -24,7 +24,7 @@ GROUPED = ("log_likelihoods", "path", "skipped")
 """Fields of the paper's solution that are tuples of arrays."""
 
 
-def header_of(fit: Fit) -> dict[str, Any]:
+def fit_header(fit: Fit) -> dict[str, Any]:
     """What people and other programs read of a fit."""
     layout, panel, solution = fit.layout, fit.panel, fit.solution
     transition, observation = fit.model.transition, fit.model.observation
@@ -53,7 +53,9 @@ def header_of(fit: Fit) -> dict[str, Any]:
             "state": type(transition.noise).__name__,
             "observation": type(observation.noise).__name__,
         },
-        "constraints": [to_plain(told) for told in fit.task.settings["constraints"]],
+        "constraints": [
+            encode_setting(each) for each in fit.task.settings["constraints"]
+        ],
         "data": {
             "columns": None if panel.names is None else list(panel.names),
             "several": panel.several,
@@ -69,7 +71,7 @@ def header_of(fit: Fit) -> dict[str, Any]:
     }
 
 
-def arrays_of(fit: Fit) -> dict[str, np.ndarray]:
+def fit_arrays(fit: Fit) -> dict[str, np.ndarray]:
     """All numbers of a fit, by name."""
     found: dict[str, Any] = {}
     for i, series in enumerate(fit.panel.series):

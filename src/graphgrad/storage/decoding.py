@@ -1,4 +1,4 @@
-"""A fit from a header and arrays, which are believed only as far as they fit."""
+"""A fit from a header and arrays, each checked before it is used."""
 
 import dataclasses
 from math import comb
@@ -9,11 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..data.series import Panel, Series
+from ..fits.record import Fit, Inferred, complete_fit
+from ..fits.task import Task, make_task
 from ..model import StateSpaceModel, check_dynamics
 from ..solution import Outcome, PaperSolution, Solution
-from .archive import GROUPED, array_fields, plain_fields
-from .frames import Panel, Series
-from .record import Fit, Inferred, Task
+from .encoding import GROUPED, array_fields, plain_fields
 
 MOST_SUBSTEPS = 4096
 """More Runge-Kutta steps an interval than this no fit has."""
@@ -96,6 +97,16 @@ class Stored:
             plain = {"n_states": n, "degree": settings.get("degree"), "root": 1}
             _check_size({"kind": "Polynomial", **plain}, n, M)
 
+    def fit(self, settings: dict[str, Any]) -> Fit:
+        """The fit that was made with these settings."""
+        task = make_task(settings, *self.panels(), self.dynamics(settings["dynamics"]))
+        prepared = task.prepared
+        data = prepared.data._replace(model=self.model(prepared.data.model))
+        task = task._replace(prepared=prepared._replace(data=data))
+        fit = complete_fit(task, *self.solution(task))
+        self.check_header(fit)
+        return fit
+
     def model(self, model: StateSpaceModel) -> StateSpaceModel:
         """A model with the stored arrays in the places of its own."""
         leaves, tree = jax.tree.flatten(eqx.filter(model, eqx.is_array))
@@ -113,8 +124,8 @@ class Stored:
         rest = eqx.filter(model, eqx.is_array, inverse=True)
         return eqx.combine(jax.tree.unflatten(tree, stored), rest)
 
-    def solution(self, task: Task) -> tuple[Solution | PaperSolution, Inferred | None]:
-        """What the solver found, and what follows from it if that is stored."""
+    def solution(self, task: Task) -> tuple[Solution | PaperSolution, Inferred]:
+        """What the solver found, and what follows from it."""
         header, layout = self.header["solution"], task.layout
         T, Nx = len(task.prepared.data.ys), len(layout.states)
         sizes = {"Nx": Nx, "M": len(layout.terms), "T": T, "T_plus_1": T + 1}
@@ -143,7 +154,8 @@ class Stored:
                 f"{int(found['substeps'])}"
             )
         if kind is Solution:
-            return Solution(**found, **_plain(header)), None
+            solution = Solution(**found, **_static(header))
+            return solution, Inferred.of(solution)
         lengths = tuple(int(length) for length in header["lengths"])
         shapes = ("batches_{} steps_{}", "batches_{} Nx M", "batches_{}")
         for name, shape in zip(GROUPED, shapes, strict=True):
@@ -159,6 +171,15 @@ class Stored:
             self.take("inferred_standard_errors", "Nx M"),
         )
         return PaperSolution(**found, lengths=lengths), inferred
+
+    def confidences(self) -> dict[str, np.ndarray]:
+        """How sure terms and edges are, if that is stored."""
+        if "term_confidence_" not in self.arrays:
+            return {}
+        return {
+            "term_confidence_": self.take("term_confidence_", "Nx M"),
+            "edge_confidence_": self.take("edge_confidence_", "Nx Nv"),
+        }
 
     def check_header(self, fit: Fit) -> None:
         """Refuse a header that says something else than the arrays."""
@@ -183,7 +204,7 @@ def _kinds(annotation: Any) -> str:
     return "iu" if any(str(name).startswith("int") for name in names) else "f"
 
 
-def _plain(header: dict[str, Any]) -> dict[str, Any]:
+def _static(header: dict[str, Any]) -> dict[str, Any]:
     """Fields of the adaptive solver's solution that are text or a number.
 
     What a file is too old to have takes its default, if it has one.

@@ -1,4 +1,4 @@
-"""Settings as text and numbers, and back: what a file may hold of them.
+"""Settings as JSON, and back: what a file may hold of them.
 
 A setting that is an object of ours becomes its class's name and its fields. Only the
 classes of `KINDS` are made when a file is read, by their constructors, which check what
@@ -62,7 +62,7 @@ KINDS: dict[str, type] = {
 """Classes that a file may name."""
 
 
-def to_plain(value: Any) -> Any:
+def encode_setting(value: Any) -> Any:
     """A setting as JSON can hold it.
 
     Raises:
@@ -71,7 +71,7 @@ def to_plain(value: Any) -> Any:
 
     Examples:
         >>> import graphgrad as gg
-        >>> to_plain(gg.Polynomial(2, 3))
+        >>> encode_setting(gg.Polynomial(2, 3))
         {'kind': 'Polynomial', 'n_states': 2, 'degree': 3, 'root': 1}
     """
     if value is None or isinstance(value, str | bool):
@@ -83,36 +83,38 @@ def to_plain(value: Any) -> Any:
         return number
     kind = type(value)
     if KINDS.get(kind.__name__) is kind:
-        fields = {name: to_plain(getattr(value, name)) for name in _fields(kind)}
+        fields = {name: encode_setting(getattr(value, name)) for name in _fields(kind)}
         return {"kind": kind.__name__, **fields}
     if isinstance(value, list):
-        return [to_plain(inner) for inner in value]
+        return [encode_setting(inner) for inner in value]
     if kind is tuple:
-        return {"kind": "tuple", "items": [to_plain(inner) for inner in value]}
+        return {"kind": "tuple", "items": [encode_setting(inner) for inner in value]}
     if isinstance(value, np.ndarray | jax.Array) and value.dtype.kind in "biuf":
-        items = to_plain(np.asarray(value).tolist())
+        items = encode_setting(np.asarray(value).tolist())
         return {"kind": "array", "dtype": str(value.dtype), "items": items}
     if callable(value) and value in FUNCTIONS:
         return {"kind": "function", "name": FUNCTIONS[value]}  # pyright: ignore
     raise TypeError("a function" if callable(value) else f"a {kind.__name__}")
 
 
-def from_plain(plain: Any) -> Any:
-    """What `to_plain` was given; arrays come back as NumPy's.
+def decode_setting(plain: Any) -> Any:
+    """What `encode_setting` was given; arrays come back as NumPy's.
 
     Raises:
-        ValueError: It is not what `to_plain` gives.
+        ValueError: It is not what `encode_setting` gives.
 
     Examples:
-        >>> from_plain({"kind": "Polynomial", "n_states": 2, "degree": 3, "root": 1})
-        Polynomial(n_states=2, degree=3, root=1)
+        >>> decode_setting({"kind": "tuple", "items": ["held", 2]})
+        ('held', 2)
     """
     if isinstance(plain, list):
-        return [from_plain(inner) for inner in plain]
+        return [decode_setting(inner) for inner in plain]
     if not isinstance(plain, dict):
         return plain
     kind = plain.get("kind")
-    parts = {key: from_plain(inner) for key, inner in plain.items() if key != "kind"}
+    parts = {
+        key: decode_setting(inner) for key, inner in plain.items() if key != "kind"
+    }
     match kind, parts:
         case "number", {"value": "inf" | "-inf" | "nan" as text}:
             return float(text)
@@ -126,7 +128,7 @@ def from_plain(plain: Any) -> Any:
                 if name == known:
                     return function
         case str(), _ if kind in KINDS and set(parts) == set(_fields(KINDS[kind])):
-            return _made(KINDS[kind], parts)
+            return _construct(KINDS[kind], parts)
     raise ValueError(f"{plain!r:.60} is no setting")
 
 
@@ -138,7 +140,7 @@ def _fields(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
-def _made(kind: type, parts: dict[str, Any]) -> Any:
+def _construct(kind: type, parts: dict[str, Any]) -> Any:
     """An object by its constructor, with arrays that are the same to the last bit."""
     exact = {
         name: jnp.asarray(value)

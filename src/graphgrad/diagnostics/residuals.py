@@ -1,4 +1,4 @@
-"""What the model did not foresee one step ahead, and what that says in words."""
+"""Standardised one-step residuals, and what tests of them say in words."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,16 +10,38 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..compiling import compiled
 from ..engines import AbstractEngine
+from ..fits.record import Fit
 from ..model import AbstractNoise, Arranged, GaussianNoise, StateSpaceModel, StudentT
 
 DOUBT = 0.01
 """A verdict is bad where chance alone does as much this rarely."""
 
 LAGS = 10
-"""Lags over which memory is looked for."""
+"""Lags over which autocorrelation is tested."""
 
 FEWEST = 20
 """Fewer residuals than this say nothing."""
+
+
+def fit_residuals(
+    key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
+) -> Any:
+    """Residuals of a fit; arguments and result as for `GraphGrad.residuals`."""
+    panel, data = fit.given_rows(y, times, inputs)
+    given_first = fit.begins_anywhere
+    return panel.as_given(
+        one_step_residuals(key, fit.engine, data, given_first=given_first)
+    )
+
+
+def residual_verdicts(fit: Fit, residuals: Any) -> list[str]:
+    """What residuals, as `fit_residuals` gives them, say of a fit."""
+    noises = fit.model.transition.noise, fit.model.observation.noise
+    return verdicts(
+        residuals if isinstance(residuals, list) else [residuals],
+        fit.columns,
+        normal=all(isinstance(noise, GaussianNoise) for noise in noises),
+    )
 
 
 def one_step_residuals(
@@ -27,14 +49,15 @@ def one_step_residuals(
 ) -> list[Float[np.ndarray, "length Ny"]]:
     """Observations less their predictions, over the deviations of these.
 
-    The prediction of a row is from the filtered law of the state one step before: the
-    map is linear about its mean, and noises are added. NaN where nothing was observed.
+    The prediction of a row is from the filtered distribution of the state one step
+    before: the map is linear about its mean, and noises are added. NaN where nothing
+    was observed.
 
     Args:
         key: Random key.
         engine: How states are inferred.
         data: The model and the rows.
-        given_first: The first row of each series told where it begins, and is NaN.
+        given_first: The first row of each series says where it begins, and is NaN.
     """
     ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
     whole = np.asarray(_standardised(key, engine, data.model, ys))
@@ -48,11 +71,11 @@ def one_step_residuals(
 def _standardised(
     key: PRNGKeyArray, engine: AbstractEngine, model: StateSpaceModel, ys: Array
 ) -> Float[Array, "T Ny"]:
-    laws = engine.filter(key, model, ys)
+    filtered = engine.filter(key, model, ys)
     initial = model.initial_noise
     assert isinstance(initial, GaussianNoise)
-    means = jnp.concatenate([model.initial_mean[None], laws.means[:-1]])
-    spreads = jnp.concatenate([initial.covariance[None], laws.covariances[:-1]])
+    means = jnp.concatenate([model.initial_mean[None], filtered.means[:-1]])
+    spreads = jnp.concatenate([initial.covariance[None], filtered.covariances[:-1]])
 
     def residual(m: Array, P: Array, y: Array, moment: Any) -> Array:
         now = model.at(moment)
@@ -67,7 +90,7 @@ def _standardised(
 
 
 def _covariance(noise: AbstractNoise, mean: Array) -> Array:
-    """Of a law about its mean; that of Student's is larger than its local Gaussian's.
+    """Of noise about its mean; that of Student's is larger than its local Gaussian's.
 
     With two degrees of freedom or less it has none, and that of three is taken.
     """
@@ -86,9 +109,9 @@ def verdicts(
 ) -> list[str]:
     """What standardised residuals say of a model, a sentence or more for each column.
 
-    Memory is looked for by the test of Ljung and Box (Biometrika 65, 1978), the shape
-    by skewness and kurtosis (Jarque and Bera, Economics Letters 6, 1980), the size by
-    the mean square.
+    Autocorrelation is tested as Ljung and Box do (Biometrika 65, 1978), the shape by
+    skewness and kurtosis (Jarque and Bera, Economics Letters 6, 1980), the size by the
+    mean square.
 
     Args:
         residuals: Of each series; NaN is a gap.
@@ -110,14 +133,14 @@ def verdicts(
         if len(known) < FEWEST:
             lines.append(f"{name}: too few residuals to tell, {len(known)}.")
             continue
-        found = [_memory(parts), _shape(known) if normal else "", _size(known)]
+        found = [_autocorrelation(parts), _shape(known) if normal else "", _size(known)]
         faults = [fault for fault in found if fault]
         good = f"as it should be: no memory, {'normal, ' * normal}as large as expected."
         lines.append(f"{name}: {' '.join(faults) if faults else good}")
     return lines
 
 
-def _memory(parts: Sequence[np.ndarray]) -> str:
+def _autocorrelation(parts: Sequence[np.ndarray]) -> str:
     """Ljung and Box, over pairs without a gap."""
     whole = np.concatenate(parts)
     n, centre, size = np.isfinite(whole).sum(), np.nanmean(whole), np.nanvar(whole)
@@ -134,7 +157,7 @@ def _memory(parts: Sequence[np.ndarray]) -> str:
             found = np.mean(pairs) / size
             total += len(pairs) * found**2 * (n + 2) / n
             first = found if lag == 1 else first
-    p = _beyond(total, lags)
+    p = chi2_tail(total, lags)
     if p >= DOUBT:
         return ""
     cause = "terms or states may be missing"
@@ -150,7 +173,7 @@ def _shape(known: np.ndarray) -> str:
     """Jarque and Bera."""
     z = (known - known.mean()) / (known.std() or 1.0)
     skew, excess = np.mean(z**3), np.mean(z**4) - 3
-    p = _beyond(len(z) / 6 * (skew**2 + excess**2 / 4), 2)
+    p = chi2_tail(len(z) / 6 * (skew**2 + excess**2 / 4), 2)
     if p >= DOUBT:
         return ""
     if excess > abs(skew):
@@ -166,7 +189,7 @@ def _shape(known: np.ndarray) -> str:
 
 def _size(known: np.ndarray) -> str:
     n, square = len(known), float(np.mean(known**2))
-    above = _beyond(n * square, n)
+    above = chi2_tail(n * square, n)
     p = 2 * min(above, 1 - above)
     if p >= DOUBT:
         return ""
@@ -177,7 +200,7 @@ def _size(known: np.ndarray) -> str:
     )
 
 
-def _beyond(statistic: float, degrees: int) -> float:
-    """Probability of more than this under a chi-squared law."""
+def chi2_tail(statistic: float, degrees: int) -> float:
+    """Probability of more than this under a chi-squared distribution."""
     with jax.enable_x64(True):
         return float(jax.scipy.stats.chi2.sf(statistic, degrees))

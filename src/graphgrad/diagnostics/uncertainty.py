@@ -7,7 +7,15 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..compiling import compiled
 from ..engines import AbstractEngine, information
+from ..fits.record import Fit
 from ..model import Arranged, StateSpaceModel
+
+
+def fit_covariance(fit: Fit) -> Float[np.ndarray, "n n"]:
+    """Covariance of the coefficients that were estimated, row by row."""
+    return coefficient_covariance(
+        fit.data, fit.inferred.path, fit.estimated, fit.task.ties
+    )
 
 
 def coefficient_covariance(
@@ -25,7 +33,7 @@ def coefficient_covariance(
         data: The fitted model and the rows.
         path: Smoothed means of x_0..x_T.
         support: Which coefficients were estimated.
-        ties: How all coefficients follow from parameters, where some are tied.
+        ties: How all coefficients follow from parameters, under linear constraints.
     """
     if not support.any():
         return np.zeros((0, 0))

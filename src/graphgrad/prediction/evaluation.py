@@ -4,10 +4,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least
-from .forecast import Ensemble
+from ..data.frames import read_inputs
+from ..data.times import is_regular
+from ..fits.record import Fit
+from .draws import Draws
+from .ensemble import Ensemble
+from .rollout import divergence
+from .states import filtered_states
 
 
 class Evaluation(NamedTuple):
@@ -39,6 +45,56 @@ class Evaluation(NamedTuple):
                 f"{_mean(inside):7.0%}  {self.diverged[h]:8.0%}"
             )
         return "\n".join(lines)
+
+
+def evaluate(
+    key: PRNGKeyArray,
+    fit: Fit,
+    y: Any,
+    *,
+    filter_key: PRNGKeyArray,
+    horizon: int = 10,
+    origins: Any = 10,
+    members: int = 200,
+    level: float = 0.9,
+    times: Any = None,
+    inputs: Any = None,
+) -> Evaluation:
+    """Forecasts from several rows of a series against what came.
+
+    Args:
+        key: Random key of the draws.
+        fit: The fit.
+        y: One series with equal steps, which the fit did not see.
+        filter_key: Random key of the filter.
+        horizon: How many steps each forecast looks ahead.
+        origins: As for `choose_origins`.
+        members: Number of draws.
+        level: Probability of the bands.
+        times: Of `y`.
+        inputs: Of `y`.
+    """
+    draws = Draws.of(key, fit, members=members, level=level)
+    panel, data = fit.rows(y, times, inputs)
+    series = panel.series[0]
+    if len(panel.series) > 1 or not is_regular(series.times, fit.dt):
+        raise ValueError(
+            "`y` must be one series whose rows are dt apart, got another. Evaluate "
+            "each series for itself; fill rows that are missing with NaN."
+        )
+    chosen = choose_origins(origins, len(series.values), horizon)
+    driving = read_inputs(inputs, panel)
+    filtered = filtered_states(filter_key, fit.engine, data)[0][0]
+    distributions = draws.distributions(data, filtered)
+    forecasts, gone = [], []
+    for origin in chosen.tolist():
+        future = None
+        if driving is not None:
+            future = driving.series[0].values[origin : origin + horizon]
+        states, seen = draws.after(distributions, origin - 1, horizon, future)
+        forecasts.append(seen)
+        gone.append(divergence(states.members)[0])
+    return evaluation(series.values, chosen, forecasts, np.mean(gone, axis=0))
 
 
 def choose_origins(origins: Any, rows: int, horizon: int) -> Int[np.ndarray, "origins"]:

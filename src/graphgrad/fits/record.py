@@ -1,58 +1,24 @@
-"""What a fit leaves behind, and other data seen through it."""
+"""The record of a fit: what went in and what came out."""
 
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Float
 
-from ..checks import check_finite, check_shape
+from ..checks import check_shape
+from ..data.frames import read_inputs, read_panel, select
+from ..data.layout import Layout
+from ..data.series import Panel
+from ..data.times import row_times
 from ..engines import AbstractEngine
-from ..model import (
-    AbstractScaleNoise,
-    Arranged,
-    FlowMean,
-    GaussianNoise,
-    StateSpaceModel,
-)
+from ..model import AbstractScaleNoise, Arranged, FlowMean, StateSpaceModel
 from ..solution import PaperSolution, Solution
-from .forecast import Bounds
-from .frames import Panel, read_panel, select
-from .layout import Layout
-from .prepare import Prepared, first_means, found_model, lay_rows
-from .states import StateEstimate, at_rows, smoothed_states
-from .uncertainty import coefficient_covariance
-
-
-class Task(NamedTuple):
-    """What goes into a fit.
-
-    Attributes:
-        settings: What the user said, by the names of the estimator's parameters.
-        panel: The data.
-        inputs: Their inputs, if there are any.
-        layout: Names, terms, what is seen.
-        prepared: The model that the solver starts from, with the rows.
-        engine: How states are inferred.
-        n_open: Number of parameters that may be nonzero.
-        ties: How coefficients follow from parameters, where some are tied.
-    """
-
-    settings: dict[str, Any]
-    panel: Panel
-    inputs: Panel | None
-    layout: Layout
-    prepared: Prepared
-    engine: AbstractEngine
-    n_open: int
-    ties: Float[np.ndarray, "n P"] | None
-
-    @property
-    def price(self) -> float:
-        """What a coefficient costs by the extended BIC, whatever its degree."""
-        seen = np.sum(~np.isnan(self.prepared.data.ys))
-        return float(np.log(seen) + 2 * np.log(max(1, self.n_open)))
+from .estimate import StateEstimate
+from .rows import first_means, lay_rows
+from .starting_model import found_model
+from .task import Task
 
 
 class Inferred(NamedTuple):
@@ -68,6 +34,12 @@ class Inferred(NamedTuple):
     spread: Float[np.ndarray, "T_plus_1 Nx Nx"]
     standard_errors: Float[np.ndarray, "Nx M"]
 
+    @classmethod
+    def of(cls, solution: Solution) -> "Inferred":
+        """What the adaptive solver has inferred already."""
+        found = solution.states, solution.state_covariances, solution.standard_errors
+        return cls(*(np.asarray(part) for part in jax.device_get(found)))
+
 
 class Fit(NamedTuple):
     """A fit: what went in and what came out.
@@ -79,7 +51,7 @@ class Fit(NamedTuple):
         data: The fitted model with the rows.
         model: The fitted model of one step.
         smoothed: Smoothed states at the rows, series by series.
-        trace: What the adaptive solver told on its way; empty for a loaded fit.
+        trace: What the adaptive solver reported; empty for a loaded fit.
     """
 
     task: Task
@@ -123,7 +95,7 @@ class Fit(NamedTuple):
 
     @property
     def initial(self) -> Any:
-        """Law of first states, as the user gave it."""
+        """Distribution of first states, as the user gave it."""
         return self.task.settings["initial"]
 
     @property
@@ -159,6 +131,11 @@ class Fit(NamedTuple):
         return not isinstance(found, PaperSolution) and bool(found.noise_free)
 
     @property
+    def needs_no_noise(self) -> bool:
+        """Whether process noise was to be learnt, and nothing speaks for any."""
+        return self.noise_free and isinstance(self.task.settings["state_noise"], str)
+
+    @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:
         """Those of the dynamics."""
         return np.asarray(self.solution.coefficients)
@@ -170,7 +147,7 @@ class Fit(NamedTuple):
 
     @property
     def variances(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the state noise and of the observation noise; ones without a scale."""
+        """Of process noise and measurement noise; ones without a scale."""
         noises = self.model.transition.noise, self.model.observation.noise
         sizes = len(self.layout.states), self.panel.n_columns
         state, seen = (
@@ -196,6 +173,19 @@ class Fit(NamedTuple):
             for row in H
         ]
 
+    def seen_states(self, number: int) -> Float[np.ndarray, "T Nx"]:
+        """Data of a series in the columns of their states; NaN in the others."""
+        values, states = self.panel.series[number].values, self.layout.states
+        out = np.full((len(values), len(states)), np.nan)
+        for j, name in enumerate(self.seen):
+            if name is not None:
+                out[:, states.index(name)] = values[:, j]
+        return out
+
+    def times(self, number: int) -> Float[np.ndarray, "T"]:
+        """When the rows of a series were observed; multiples of dt if not known."""
+        return row_times(self.panel.series[number], self.dt)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns: their own, those of the states seen, or y1, y2, ..."""
@@ -206,7 +196,7 @@ class Fit(NamedTuple):
 
     @property
     def begins_anywhere(self) -> bool:
-        """Whether the first row of a series tells where it begins."""
+        """Whether the first row of a series says where it begins."""
         return self.initial is None or isinstance(self.initial, str)
 
     @property
@@ -216,16 +206,9 @@ class Fit(NamedTuple):
             return sum(values.size for values in self.solution.log_likelihoods)
         return int(np.max(np.asarray(self.solution.sweeps)))
 
-    def covariance(self) -> Float[np.ndarray, "n n"]:
-        """Covariance of the coefficients that were estimated, row by row."""
-        return coefficient_covariance(
-            self.data, self.inferred.path, self.estimated, self.task.ties
-        )
-
-    def bounds(self, x: Float[np.ndarray, "Nx"]) -> Bounds:
-        """Where states are that have not diverged, about the data and this one."""
-        bands = [estimate.band() for estimate in self.smoothed]
-        return Bounds.of(np.concatenate([*bands, np.stack([x, x], axis=-1)[None]]))
+    def given_rows(self, y: Any, times: Any, inputs: Any) -> tuple[Panel, Arranged]:
+        """Other data as `rows` has them; those of the fit if there are none."""
+        return (self.panel, self.data) if y is None else self.rows(y, times, inputs)
 
     def rows(self, y: Any, times: Any, inputs: Any) -> tuple[Panel, Arranged]:
         """Other data, and the fitted model with their schedule."""
@@ -235,34 +218,29 @@ class Fit(NamedTuple):
         remedy = "Give the inputs that the fit had."
         check_shape("inputs", (got,), (len(self.layout.inputs),), remedy)
         means = first_means(self.initial, self.layout, panel)
-        # A law of the first state that was learnt is that of the fit's own series.
+        # A distribution of the first state that was learnt is of the fit's own series.
         start = self.task.prepared.data.model.initial_noise
         model = eqx.tree_at(lambda m: m.initial_noise, self.model, start)
-        between = self.task.settings.get("inputs_between", "held")
+        between = self.task.settings["inputs_between"]
         return panel, lay_rows(model, panel, driving, self.dt, means, between)
 
 
-def record(
+def complete_fit(
     task: Task,
     solution: Solution | PaperSolution,
-    inferred: Inferred | None = None,
-    *,
-    key: PRNGKeyArray | None = None,
+    inferred: Inferred,
     trace: tuple[Any, ...] = (),
 ) -> Fit:
-    """Complete what a solver found.
+    """The record of a fit from what a solver found.
 
     Args:
         task: What went in.
         solution: What was found.
-        inferred: What follows from it, if that is known already.
-        key: Random key, if it is not.
-        trace: What the adaptive solver told on its way.
+        inferred: What follows from it.
+        trace: What the adaptive solver reported on its way.
     """
     data, learn = task.prepared.data, task.prepared.learn
     data = data._replace(model=found_model(data.model, solution, learn))
-    if inferred is None:
-        inferred = _infer(key, task.engine, data, solution)
     return Fit(
         task=task,
         solution=solution,
@@ -276,80 +254,10 @@ def record(
     )
 
 
-def _infer(
-    key: PRNGKeyArray | None,
-    engine: AbstractEngine,
+def at_rows(
     data: Arranged,
-    solution: Solution | PaperSolution,
-) -> Inferred:
-    if not isinstance(solution, PaperSolution):
-        found = solution.states, solution.state_covariances, solution.standard_errors
-        return Inferred(*(np.asarray(part) for part in jax.device_get(found)))
-    assert key is not None
-    (smoothed,) = smoothed_states(key, engine, data)
-    model = data.model
-    assert isinstance(model.initial_noise, GaussianNoise)
-    path = np.concatenate([np.asarray(model.initial_mean)[None], smoothed.mean])
-    first = np.asarray(model.initial_noise.covariance)[None]
-    errors = np.zeros(np.shape(solution.coefficients))
-    support = np.asarray(solution.coefficients) != 0
-    errors[support] = np.sqrt(np.diag(coefficient_covariance(data, path, support)))
-    return Inferred(path, np.concatenate([first, smoothed.covariance]), errors)
-
-
-def states_at(key: PRNGKeyArray, fit: Fit, panel: Panel, at: Any) -> StateEstimate:
-    """Smoothed states of a flow at any times: rows of which nothing was observed.
-
-    Args:
-        key: Random key.
-        fit: The fit.
-        panel: One series.
-        at: The times.
-    """
-    if fit.dynamics != "flow" or fit.layout.inputs or len(panel.series) != 1:
-        raise ValueError(
-            "`at` must be absent but for one series of a flow without inputs, got "
-            f"{at!r:.40}. Leave it out for the states at the rows."
-        )
-    wanted = np.atleast_1d(check_finite("at", at, "Give times."))
-    (series,) = panel.series
-    times = series.times
-    if times is None:
-        times = fit.dt * np.arange(len(series.values))
-    if wanted.min() < times[0]:
-        raise ValueError(
-            f"`at` must not be before the first row at {times[0]:g}, got "
-            f"{wanted.min():g}. Leave out earlier times."
-        )
-    every = np.unique(np.concatenate([times, wanted]))
-    values = np.full((len(every), panel.n_columns), np.nan)
-    values[np.searchsorted(every, times)] = series.values
-    wider = panel._replace(series=(series._replace(values=values, times=every),))
-    means = first_means(fit.initial, fit.layout, panel)
-    data = lay_rows(fit.model, wider, None, fit.dt, means)
-    (found,) = smoothed_states(key, fit.engine, data)
-    places = np.searchsorted(every, wanted)
-    return StateEstimate(found.mean[places], found.covariance[places])
-
-
-def read_inputs(inputs: Any, panel: Panel) -> Panel | None:
-    """Inputs of all series, one row for each row of the data."""
-    if inputs is None:
-        return None
-    driving = read_panel(inputs, name="inputs")
-    remedy = "Give one row for each row of `y`."
-    check_shape("inputs", (len(driving.series),), (len(panel.series),), remedy)
-    for ours, theirs in zip(driving.series, panel.series, strict=True):
-        shape = (len(theirs.values), driving.n_columns)
-        check_shape("inputs", ours.values.shape, shape, remedy)
-        check_finite("inputs", ours.values, remedy)
-    return driving
-
-
-def input_names(driving: Panel | None) -> tuple[str, ...]:
-    """Names of the inputs: of their columns, or u1, u2, ..."""
-    if driving is None:
-        return ()
-    if driving.names is not None:
-        return driving.names
-    return tuple(f"u{i + 1}" for i in range(driving.n_columns))
+    means: Float[np.ndarray, "steps Nx"],
+    covariances: Float[np.ndarray, "steps Nx Nx"],
+) -> list[StateEstimate]:
+    """Estimates at the rows of each series."""
+    return [StateEstimate(means[rows], covariances[rows]) for rows in data.rows]

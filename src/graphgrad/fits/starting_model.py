@@ -1,4 +1,4 @@
-"""From data and what is known to the model that a solver starts from."""
+"""The model that a solver starts from: noises and first states from the data."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,26 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import (
-    check_choice,
-    check_finite,
-    check_positive,
-    check_series,
-    check_shape,
-)
-from ..model import (
-    Arranged,
-    StateSpaceModel,
-    arrange,
-    check_dynamics,
-    state_space_model,
-)
+from ..checks import check_choice, check_finite
+from ..data.layout import Layout
+from ..data.scales import Scales, first_speeds, initial_scales
+from ..data.series import Panel
+from ..data.times import row_times, step_length
+from ..model import Arranged, StateSpaceModel, check_dynamics, state_space_model
 from ..model.constraints import Velocity
 from ..solution import PaperSolution, Solution
 from ..solvers.unknowns import fitted
-from .frames import Panel
-from .guess import Scales, first_speeds, first_values, guess_scales
-from .layout import Layout
+from .rows import first_means, lay_rows
 
 LEARN = "learn"
 
@@ -47,7 +37,7 @@ class Prepared(NamedTuple):
     dt: float
 
 
-def prepare(
+def starting_model(
     panel: Panel,
     inputs: Panel | None,
     layout: Layout,
@@ -60,10 +50,10 @@ def prepare(
     initial: Any,
     velocities: Sequence[Velocity] = (),
 ) -> Prepared:
-    """The model to start from; what is to be learnt is guessed from the data."""
+    """The model to start from; what is to be learnt has scales of the data."""
     _check_rows(panel)
-    dt = step_length(panel, dt)
-    scales = guess_scales([series.values for series in panel.series])
+    dt = step_length([series.times for series in panel.series], dt)
+    scales = initial_scales([series.values for series in panel.series])
     learn = tuple(
         name
         for name, value in (
@@ -104,7 +94,7 @@ def prepare(
         observation=layout.observation,
         n_inputs=len(layout.inputs),
     )
-    # Laws that were made outside may be in single precision, or in none of their own.
+    # Noises that were made outside may be in single precision, or in none.
     model = jax.tree.map(
         lambda leaf: (
             jnp.asarray(np.asarray(leaf), float) if eqx.is_inexact_array(leaf) else leaf
@@ -134,79 +124,6 @@ def choose_dynamics(dynamics: Any, panel: Panel, dt: Any, solver: str) -> str:
     return dynamics
 
 
-def lay_rows(
-    model: StateSpaceModel,
-    panel: Panel,
-    inputs: Panel | None,
-    dt: float,
-    means: Float[np.ndarray, "series Nx"],
-    inputs_between: str = "held",
-) -> Arranged:
-    """Rows that the model is to explain, with a schedule if they need one.
-
-    Args:
-        model: The model of one step.
-        panel: The data.
-        inputs: Their inputs.
-        dt: Length of a step.
-        means: Mean of the state one step before each series.
-        inputs_between: As for `arrange`.
-    """
-    values = [series.values for series in panel.series]
-    times = [series.times for series in panel.series]
-    for ys, clock in zip(values, times, strict=True):
-        if clock is not None:
-            remedy = "Give one time for each row."
-            check_shape("times", clock.shape, (len(ys),), remedy)
-    plain = len(values) == 1 and inputs is None and is_regular(times[0], dt)
-    if plain:
-        ys = check_series("y", values[0], n_columns=panel.n_columns, least=1)
-        mean = jnp.asarray(means[0], model.initial_mean.dtype)
-        model = eqx.tree_at(lambda m: m.initial_mean, model, mean)
-        return Arranged(model, ys, (np.arange(len(ys)),))
-    clocks = [
-        dt * np.arange(len(ys)) if clock is None else clock
-        for ys, clock in zip(values, times, strict=True)
-    ]
-    acting = None if inputs is None else [series.values for series in inputs.series]
-    return arrange(
-        model,
-        values,
-        times=clocks,
-        dt=dt,
-        inputs=acting,
-        inputs_between=inputs_between,
-        initial_means=means,
-    )
-
-
-def first_means(
-    initial: Any, layout: Layout, panel: Panel
-) -> Float[np.ndarray, "series Nx"]:
-    """Where each series begins: as is given, or where it was first seen."""
-    n = len(layout.states)
-    if initial is None or isinstance(initial, str):
-        if layout.matrix is None:
-            raise ValueError(
-                "`initial` must be given where `observation` is a function, got "
-                f"{initial!r}. Give mean and covariance of the first state."
-            )
-        whole = np.concatenate([series.values for series in panel.series])
-        seen = ~np.isnan(whole)
-        typical = np.where(seen, whole, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-        firsts = [first_values(series.values, typical) for series in panel.series]
-        return np.stack(firsts) @ np.linalg.pinv(layout.matrix).T
-    remedy = "Give `(mean, covariance)`, the mean with one number a state."
-    if not (isinstance(initial, tuple | list) and len(initial) == 2):
-        raise ValueError(
-            f"`initial` must be a mean and a covariance, or 'learn', got {initial!r}. "
-            f"{remedy}"
-        )
-    mean = check_finite("initial", initial[0], remedy)
-    check_shape("initial", mean.shape, (n,), remedy)
-    return np.broadcast_to(mean, (len(panel.series), n))
-
-
 def found_model(
     model: StateSpaceModel, solution: Solution | PaperSolution, learn: tuple[str, ...]
 ) -> StateSpaceModel:
@@ -214,22 +131,6 @@ def found_model(
     if isinstance(solution, PaperSolution):
         return model.with_coefficients(jnp.asarray(solution.coefficients))
     return fitted(model, solution, learn)
-
-
-def step_length(panel: Panel, dt: Any) -> float:
-    """Length of a step: as given, or the median interval, or 1 without times."""
-    if dt is not None:
-        return check_positive("dt", dt, "Leave it out for the median interval.")
-    intervals = [np.diff(s.times) for s in panel.series if s.times is not None]
-    if not intervals or not sum(map(len, intervals)):
-        return 1.0
-    median = float(np.median(np.concatenate(intervals)))
-    return check_positive("the median step of `times`", median, "Sort the rows.")
-
-
-def is_regular(times: np.ndarray | None, dt: float) -> bool:
-    """Whether every row is one step after the row before."""
-    return times is None or np.allclose(np.diff(times), dt, rtol=1e-6, atol=0)
 
 
 def _asked(name: str, value: Any) -> bool:
@@ -273,10 +174,7 @@ def _with_speeds(
         if H is None or np.any(H[:, speed]) or not np.any(H[:, at]):
             continue
         column = int(np.argmax(np.abs(H[:, at])))
-        parts = [
-            (dt * np.arange(len(s.values)) if s.times is None else s.times)
-            for s in panel.series
-        ]
+        parts = [row_times(series, dt) for series in panel.series]
         values = [series.values[:, column] / H[column, at] for series in panel.series]
         noise = scales.noise[column] / H[column, at] ** 2
         means[:, speed], covariance[speed] = first_speeds(parts, values, float(noise))

@@ -1,4 +1,4 @@
-"""Forecasts as ensembles, which say when members run away."""
+"""Trajectories of the equations found, for one state or many, until they diverge."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -8,72 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ..checks import check_shape
+from ..checks import check_at_least, check_finite, check_shape
 from ..compiling import compiled
+from ..data.frames import read_values
+from ..fits.record import Fit
 from ..model import AbstractNoise, Schedule, StateSpaceModel, UserDensity
-from .states import check_level
 
 FAR = 100.0
 """A state that is this many times the data's range away from them has diverged."""
-
-
-class Ensemble(NamedTuple):
-    """Draws of what comes.
-
-    Attributes:
-        members: `(members, steps, columns)`; NaN from where a member diverged.
-        level: Probability of a band, unless another one is asked for.
-    """
-
-    members: Float[np.ndarray, "members steps N"]
-    level: float
-
-    @property
-    def mean(self) -> Float[np.ndarray, "steps N"]:
-        """Mean over the members that have not diverged."""
-        alive = ~np.isnan(self.members)
-        total = np.where(alive, self.members, 0).sum(axis=0)
-        count = alive.sum(axis=0)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-    def quantile(self, share: Any) -> Float[np.ndarray, "..."]:
-        """Quantiles over the members that have not diverged."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # where none is left: NaN
-            return np.nanquantile(self.members, share, axis=0)
-
-    def band(self, level: float | None = None) -> Float[np.ndarray, "steps N 2"]:
-        """Lower and upper ends of the central part of this probability."""
-        level = self.level if level is None else check_level(level)
-        ends = self.quantile([0.5 - level / 2, 0.5 + level / 2])
-        return np.moveaxis(ends, 0, -1)
-
-
-class Forecast(NamedTuple):
-    """What comes, with what is not known about it.
-
-    Attributes:
-        states: Draws of the states.
-        observations: Draws of what will be seen of them, with its noise.
-        times: When, counted from the last row, or in units of the times.
-        diverged: Share of the members that left all bounds by each step.
-        message: In words, if any did; else empty.
-    """
-
-    states: Ensemble
-    observations: Ensemble
-    times: Float[np.ndarray, "steps"]
-    diverged: Float[np.ndarray, "steps"]
-    message: str
-
-    @property
-    def mean(self) -> Float[np.ndarray, "steps Nx"]:
-        """Mean of the states."""
-        return self.states.mean
-
-    def band(self, level: float | None = None) -> Float[np.ndarray, "steps Nx 2"]:
-        """Band of the states."""
-        return self.states.band(level)
 
 
 class Bounds(NamedTuple):
@@ -88,6 +30,47 @@ class Bounds(NamedTuple):
         low, high = bands[..., 0].min(axis=0), bands[..., 1].max(axis=0)
         size = np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
         return cls((low + high) / 2, FAR * size)
+
+
+def state_bounds(fit: Fit, x: Float[np.ndarray, "Nx"]) -> Bounds:
+    """Where states are that have not diverged, about the data of a fit and this one."""
+    bands = [estimate.band() for estimate in fit.smoothed]
+    return Bounds.of(np.concatenate([*bands, np.stack([x, x], axis=-1)[None]]))
+
+
+def simulate(
+    key: PRNGKeyArray,
+    fit: Fit,
+    x0: Any,
+    steps: int = 100,
+    *,
+    noise: bool = False,
+    inputs: Any = None,
+) -> Float[np.ndarray, "steps_plus_1 Nx"]:
+    """A trajectory of the equations found; arguments as for `GraphGrad.simulate`."""
+    steps = check_at_least("steps", steps, 1, "It is the length of the path.")
+    names = list(fit.layout.states)
+    remedy = f"Give one number for each of {names}."
+    x0 = check_finite("x0", x0, remedy)
+    check_shape("x0", x0.shape, (len(names),), remedy)
+    (path,), _ = roll(
+        key,
+        fit.model,
+        fit.coefficients[None],
+        x0[None],
+        state_bounds(fit, x0),
+        steps=steps,
+        noise=bool(noise),
+        inputs=read_values(inputs),
+    )
+    gone = np.isnan(path).any(axis=1)
+    if gone.any():
+        warnings.warn(
+            f"The path diverged at step {int(np.argmax(gone)) + 1}: it is NaN from "
+            "there on. Begin nearer to the data, or take fewer steps.",
+            stacklevel=4,
+        )
+    return np.concatenate([x0[None], path])
 
 
 def roll(
@@ -181,14 +164,14 @@ def _roll(
         if inputs is not None or pace is not None:
             pace = jnp.ones((), x.dtype) if pace is None else pace
             moment = Schedule(pace, jnp.array(False), centre, inputs)
-        law = model.with_coefficients(C).at(moment).transition
-        mean, alive = law.mean(x), law.mean.defined(x)
+        transition = model.with_coefficients(C).at(moment).transition
+        mean, alive = transition.mean(x), transition.mean.defined(x)
         alive &= _within(mean, centre, reach)
         # Draws are about something finite even where nobody will look.
         following = mean = jnp.where(alive, mean, centre)
         observed = model.observation.mean(mean)
         if noise:
-            following = _drawn(law.noise_at(x), move, mean)
+            following = _drawn(transition.noise_at(x), move, mean)
             alive &= _within(following, centre, reach)
             following = jnp.where(alive, following, centre)
             observed = model.observation.mean(following)

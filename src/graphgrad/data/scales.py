@@ -1,4 +1,4 @@
-"""Where to start when nothing is known: noises and first states from the data."""
+"""Initial scales of noises, motion and first states, from the data."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,14 +7,14 @@ import numpy as np
 from jaxtyping import Float
 
 LEAST_SHARE = 1e-6
-"""A variance that is guessed is at least this share of the column's own."""
+"""An initial variance is at least this share of the column's own."""
 
 
 class Scales(NamedTuple):
     """How large things are in each column.
 
     Attributes:
-        noise: Variance of the observation noise, by second differences.
+        noise: Variance of the measurement noise, by second differences.
         motion: Mean square of a step beside that noise.
         spread: Variance of the column.
     """
@@ -24,7 +24,7 @@ class Scales(NamedTuple):
     spread: Float[np.ndarray, "Ny"]
 
 
-def guess_scales(series: Sequence[Float[np.ndarray, "_ Ny"]]) -> Scales:
+def initial_scales(series: Sequence[Float[np.ndarray, "_ Ny"]]) -> Scales:
     """Scales of all columns, from one series or several.
 
     Second differences of what moves smoothly are those of the noise, whose variance
@@ -35,7 +35,7 @@ def guess_scales(series: Sequence[Float[np.ndarray, "_ Ny"]]) -> Scales:
         >>> import numpy as np
         >>> line = np.arange(100.0)[:, None]
         >>> noise = np.random.default_rng(0).normal(size=(100, 1))
-        >>> guess_scales([line + noise]).noise.round(1).tolist()
+        >>> initial_scales([line + noise]).noise.round(1).tolist()
         [0.8]
     """
     columns = zip(*(_columns(ys) for ys in series), strict=True)

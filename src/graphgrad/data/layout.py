@@ -9,7 +9,7 @@ from jaxtyping import Float
 from ..checks import check_at_least, check_choice, check_finite, check_shape
 from ..library import AbstractLibrary, Polynomial
 from ..library.degrees import default_states
-from .frames import TIME_COLUMNS
+from .times import TIME_COLUMNS
 
 
 class Layout(NamedTuple):
