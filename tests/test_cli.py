@@ -20,10 +20,7 @@ from conftest import CACHE
 from graphgrad.cli import app
 from graphgrad.cli.job import fit_and_write
 from graphgrad.cli.options import gather
-from graphgrad.cli.summary import LEFT
-from graphgrad.cli.understanding import MOTIONS
 from graphgrad.demo import hare_lynx_book, hare_lynx_data
-from graphgrad.equations import prepare
 from graphgrad.estimator import fitting
 from graphgrad.fits import task
 from graphgrad.solvers import AdaptiveProgress
@@ -239,12 +236,6 @@ def test_the_dynamics_that_came_out_are_said(quick, tmp_path, monkeypatch):
         "Dynamics: map, x[t+1] = C phi(x), in the end: the interval is too long for a "
         "flow, and this explains the data better." in run.stdout
     )
-
-
-def test_the_words_are_those_of_the_equations():
-    assert MOTIONS == prepare.MOTIONS
-    for kind, left in LEFT.items():
-        assert left.format(state="fox") == prepare.left_side("fox", kind)
 
 
 @pytest.mark.parametrize("kind", ["map", "rate"])

@@ -85,6 +85,13 @@ def test_what_is_missing_is_filled_in_the_same_kind_of_frame(kind, y):
     assert model.fill([y, y])[1].shape == y.shape
 
 
+def test_a_column_of_times_is_known_in_any_case(y):
+    """As the command line knows it; and the step has nine digits there, too."""
+    clock = 0.03 * np.arange(STEPS)
+    model = gg.GraphGrad(degree=1).fit(frame("polars", y, Time=clock))
+    assert (model.state_names_, model.dt_) == (["a", "b"], 0.03)
+
+
 def test_times_make_steps_that_differ(y):
     clock = np.cumsum(np.r_[0.0, np.full(STEPS - 2, 0.1), 0.2])
     model = gg.GraphGrad(degree=1).fit(y, times=clock)

@@ -11,9 +11,9 @@ import typer
 
 from .about import version
 from .fit import fit
+from .known_systems import demo, simulate, systems
 from .reproduce import reproduce
 from .runs import compare, forecast, show
-from .zoo import demo, simulate, systems
 
 # What Click calls ClickException, whose copy Typer has of its own.
 Mistake: Any = typer.BadParameter.__mro__[2]

@@ -1,7 +1,7 @@
 """Data as arrays: from arrays, data frames, and lists of them.
 
 A pandas or polars frame (or any that narwhals knows) brings the names of its columns,
-and in a column `t` or `time` when its rows were observed.
+and in a column `t` or `time`, in any case, when its rows were observed.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
     """Series as arrays, checked.
 
     Args:
-        y: A `(T, Ny)` array, a data frame, or a list of any of these.
+        y: A `(T, Ny)` array, a data frame, or a list of any of these; or a `Series`,
+            which is taken as it is.
         times: When the rows were observed; one array a series.
         name: Name of the argument, for messages.
 
@@ -35,6 +36,8 @@ def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
         >>> read_panel(frame).names, read_panel(frame).series[0].times.tolist()
         (('prey',), [0.0, 0.5])
     """
+    if isinstance(y, Series):  # as files are read
+        return Panel((y,), several=False)
     several = isinstance(y, list | tuple) and (
         not y or _is_frame(y[0]) or np.ndim(y[0]) == 2
     )

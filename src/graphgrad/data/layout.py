@@ -9,6 +9,7 @@ from jaxtyping import Float
 from ..checks import check_at_least, check_choice, check_finite, check_shape
 from ..library import AbstractLibrary, Polynomial
 from ..library.degrees import default_states
+from .constraints import with_velocities
 from .times import TIME_COLUMNS
 
 
@@ -57,7 +58,7 @@ def lay_out(
     observation: Any,
     library: Any,
     degree: Any,
-    velocities: Sequence[str] = (),
+    constraints: Sequence[Any] = (),
 ) -> Layout:
     """From what the user says and what the data look like.
 
@@ -69,8 +70,8 @@ def lay_out(
         observation: None, a list of the states that are seen, H, or a function.
         library: The terms, or None for monomials.
         degree: Degree of the monomials.
-        velocities: States that are the derivatives of others, and are states whether
-            they are named or not.
+        constraints: Those that name velocities, which are states whether they are
+            named or not.
 
     Examples:
         >>> laid = lay_out(columns=["v"], n_columns=1, inputs=(), states=["v", "w"],
@@ -79,7 +80,7 @@ def lay_out(
         ([[1.0, 0.0]], ('1', 'v', 'w', 'v^2', 'v w', 'w^2'))
     """
     names = _names(states, columns, n_columns, observation, library, len(inputs))
-    names += tuple(name for name in velocities if name not in names)
+    names = tuple(with_velocities(names, constraints))
     matrix, function = None, None
     if callable(observation):
         function = observation

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
-from ..equations.prepare import MOTIONS
+from ..dynamics import MOTIONS
 from ..fits.record import Fit
 from .equations import fit_equations, fit_graph
 

@@ -14,6 +14,7 @@ from ..data.layout import Layout
 from ..data.scales import Scales, first_speeds, initial_scales
 from ..data.series import Panel
 from ..data.times import row_times, step_length
+from ..dynamics import default_dynamics
 from ..model import Arranged, StateSpaceModel, check_dynamics, state_space_model
 from ..model.constraints import Velocity
 from ..solution import PaperSolution, Solution
@@ -110,7 +111,7 @@ def choose_dynamics(dynamics: Any, panel: Panel, dt: Any, solver: str) -> str:
     check_dynamics(dynamics, auto=True)
     timed = dt is not None or all(s.times is not None for s in panel.series)
     if dynamics == "auto":
-        return "flow" if timed and solver != "paper" else "map"
+        return default_dynamics(timed=timed, solver=solver)
     if dynamics == "flow" and not timed:
         raise ValueError(
             "`dt` or times must be given for `dynamics='flow'`, got neither. Give "

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_at_least
+from ..data.constraints import velocities
 from ..data.frames import input_names
 from ..data.layout import Layout, lay_out
 from ..data.series import Panel
@@ -17,7 +18,6 @@ from ..engines import (
     choose_engine,
 )
 from ..model import StateSpaceModel, knowledge
-from ..model.constraints import Velocity
 from .starting_model import Prepared, choose_dynamics, starting_model
 
 
@@ -68,7 +68,6 @@ def make_task(
     asked = settings["dynamics"] if dynamics is None else dynamics
     dynamics = choose_dynamics(asked, panel, settings["dt"], settings["solver"])
     constraints = settings["constraints"]
-    velocities = [c for c in constraints if isinstance(c, Velocity)]
     layout = lay_out(
         columns=panel.names,
         n_columns=panel.n_columns,
@@ -77,7 +76,7 @@ def make_task(
         observation=settings["observation"],
         library=settings["library"],
         degree=settings["degree"],
-        velocities=[constraint.velocity for constraint in velocities],
+        constraints=constraints,
     )
     prepared = starting_model(
         panel,
@@ -89,7 +88,7 @@ def make_task(
         state_noise=settings["state_noise"],
         observation_noise=settings["observation_noise"],
         initial=settings["initial"],
-        velocities=velocities,
+        velocities=velocities(constraints),
     )
     constrained = knowledge(
         constraints,

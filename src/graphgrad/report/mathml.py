@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..equations.prepare import left_side as plain_left_side
+from ..dynamics import left_side as plain_left_side
 from .findings import Findings
 from .text import number, safe
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .telling import interruptible, reported
+from .errors import interruptible, reported
 
 SCHEMES = ("flow", "euler")
 DEMOS = ("lorenz", "hare-lynx")

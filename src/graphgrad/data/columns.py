@@ -1,4 +1,4 @@
-"""Files as columns of cells: CSV, and Parquet.
+"""Columns of CSV and Parquet files, as numbers or text.
 
 CSV is read by Python's own reader: it names the cell that is no number, and a million
 rows take it seconds (`benchmarks/read_csv.py`).
@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_choice
-
-TIME_COLUMNS = ("t", "time")
-"""Names of columns that say when, in any case."""
+from .times import time_columns
 
 MISSING = ("", "na", "nan", "null")
 """What stands for a value that is missing, in any case."""
@@ -155,7 +153,7 @@ def _choose(
     names: list[str], columns: Sequence[str] | None, time: str | None, *, headed: bool
 ) -> tuple[str | None, list[str]]:
     """The column of times, if there is one, and those that are seen."""
-    clocks = [name for name in names if headed and name.lower() in TIME_COLUMNS]
+    clocks = time_columns(names) if headed else []
     if time is not None:
         clocks = [check_choice("--time", time, names)]
     if len(clocks) > 1:

@@ -1,4 +1,4 @@
-"""A series on disk as arrays, checked."""
+"""A series from a CSV or Parquet file, checked."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -6,32 +6,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from ..checks import check_choice
-from .cells import csv_columns, number, parquet_columns
+from .columns import csv_columns, number, parquet_columns
+from .series import Series
 
 
 class Table(NamedTuple):
     """A series as it was read.
 
     Attributes:
-        names: Names of the columns that are seen.
-        values: One row a time; NaN where a cell is missing.
+        series: The columns that are seen, and their times: as numbers, or in seconds
+            from the first row where they are dates.
         clock: Name of the column of times, if there is one.
-        times: Its numbers; seconds from the first row where it has dates.
         stamps: Its dates as text, where it has dates.
-        drivers: Names of the inputs.
-        inputs: What they were, one row a time.
+        inputs: The columns that drive the others, if there are any.
     """
 
-    names: tuple[str, ...]
-    values: Float[np.ndarray, "T Ny"]
+    series: Series
     clock: str | None
-    times: Float[np.ndarray, "T"] | None
     stamps: tuple[str, ...] | None
-    drivers: tuple[str, ...] = ()
-    inputs: Float[np.ndarray, "T Nu"] | None = None
+    inputs: Series | None = None
 
 
 def read_table(
@@ -71,15 +66,11 @@ def read_table(
             f"`data` must have a column that is no input, got {', '.join(driving)} "
             "alone. Name fewer of them in --inputs."
         )
-    return Table(
-        tuple(table),
-        np.stack(list(table.values()), axis=1),
-        clock,
-        times,
-        stamps,
-        tuple(driving),
-        np.stack(pushes, axis=1) if pushes else None,
-    )
+    values = np.stack(list(table.values()), axis=1)
+    acting = None
+    if pushes:
+        acting = Series(np.stack(pushes, axis=1), tuple(driving), None, None)
+    return Table(Series(values, tuple(table), times, None), clock, stamps, acting)
 
 
 def check_data(path: Path) -> None:

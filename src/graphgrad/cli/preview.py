@@ -1,4 +1,4 @@
-"""What a fit makes of its data and what it will take, said before it starts."""
+"""Lines before a fit: what it makes of its data, and how long it will take."""
 
 from collections.abc import Iterator, Mapping
 from math import comb
@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .constraints import velocities
-from .reading import Table
+from ..data.constraints import read_constraints, with_velocities
+from ..data.files import Table
+from ..data.series import Series
+from ..data.times import step_length
+from ..dynamics import MOTIONS, default_dynamics
 
 COMPILING = 20
 """Seconds that a first fit compiles, on two cores that are not busy."""
@@ -25,31 +28,25 @@ FLOW = 2
 SHORT = 60
 """Seconds of a fit below which nothing is said of them."""
 
-MOTIONS = {
-    "flow": "flow, dx/dt = A phi(x)",
-    "map": "map, x[t+1] = C phi(x)",
-    "difference": "difference, x[t+1] - x[t] = A phi(x)",
-}
-"""How the state moves, in a few words."""
 
-
-def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
+def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     """Lines about data, terms and dynamics; for long fits one about the time."""
     motion = dynamics_line(table, options)  # what is wrong is said before the rest
-    T, missing = len(table.values), float(np.isnan(table.values).mean())
+    values, drivers = table.series.values, names_of(table.inputs)
+    T, missing = len(values), float(np.isnan(values).mean())
     states = state_names(table, options)
-    hidden = [name for name in states if name not in table.names]
+    hidden = [name for name in states if name not in names_of(table.series)]
     names = _listed(states) + (f" ({_listed(hidden)} never seen)" if hidden else "")
     dt, source = step(table, options["dt"])
     yield (
         f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
         f"{dt:.6g} ({source}); {_share(missing)} missing."
     )
-    variables = len(states) + len(table.drivers)
+    variables = len(states) + len(drivers)
     n_terms = comb(variables + options["degree"], options["degree"])
     noises = [n for n in ("state", "observation") if options[f"{n}_noise"] == "learn"]
     learnt = f" {' and '.join(noises)} noise learnt." if noises else " noises given."
-    driven = f" driven by {_listed(list(table.drivers))};" if table.drivers else ""
+    driven = f" driven by {_listed(list(drivers))};" if drivers else ""
     yield (
         f"Looking among {n_terms} terms up to degree {options['degree']} in each "
         f"equation;{driven}{learnt}"
@@ -68,9 +65,13 @@ def understood(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
 
 def state_names(table: Table, options: Mapping[str, Any]) -> list[str]:
     """Names of all states: as given, or the columns, and velocities beside them."""
-    states = list(options["states"] or table.names)
-    told = velocities(options["constraints"] or ())
-    return states + [name for name in told if name not in states]
+    constraints = read_constraints(options["constraints"] or ())
+    return with_velocities(options["states"] or names_of(table.series), constraints)
+
+
+def names_of(series: Series | None) -> tuple[str, ...]:
+    """Names of columns that were read from a file, or of none."""
+    return () if series is None or series.names is None else series.names
 
 
 def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
@@ -78,7 +79,7 @@ def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
     asked, why = options["dynamics"], ""
     if options["dt"] is not None:
         why = "--dt is given"
-    if table.times is not None:
+    if table.series.times is not None:
         why = f"column {table.clock} says when"
     if asked == "flow" and not why:
         raise ValueError(
@@ -88,9 +89,10 @@ def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
         )
     if asked != "auto":
         return asked, "as asked"
+    chosen = default_dynamics(timed=bool(why), solver=options["solver"])
     if options["solver"] == "paper":
-        return "map", "the paper's solver has no other"
-    return ("flow", why) if why else ("map", "nothing says when rows were observed")
+        return chosen, "the paper's solver has no other"
+    return chosen, why or "nothing says when rows were observed"
 
 
 def dynamics_line(table: Table, options: Mapping[str, Any]) -> str:
@@ -114,13 +116,9 @@ def duration(n_rows: int, n_states: int, n_terms: int) -> float:
 
 def step(table: Table, dt: float | None) -> tuple[float, str]:
     """Length of a step, and where it comes from."""
-    if dt is not None:
-        return dt, "as given"
-    if table.times is None:
-        return 1.0, "no times, none given"
-    median = float(np.median(np.diff(table.times)))
-    # Nine digits: 0.09 less 0.06 is 0.03.
-    return float(f"{median:.9g}"), f"from column {table.clock}"
+    times = table.series.times
+    source = "no times, none given" if times is None else f"from column {table.clock}"
+    return step_length([times], dt), source if dt is None else "as given"
 
 
 def _listed(names: list[str], most: int = 6) -> str:

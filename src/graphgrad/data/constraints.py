@@ -1,4 +1,4 @@
-"""What is known of the equations, as text: `known(x2, x1, 0.5)`."""
+"""Constraints from text, `known(x2, x1, 0.5)`, and the states that they name."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,15 +39,29 @@ def read_constraints(texts: Sequence[str]) -> list[Any]:
     return [_read(text) for text in texts]
 
 
-def velocities(texts: Sequence[str]) -> list[str]:
-    """States that are named as velocities, and are states whether seen or not.
+def velocities(constraints: Sequence[Any]) -> list[Any]:
+    """Those of the constraints that make one state the velocity of another.
 
     Examples:
-        >>> velocities(["velocity(x, v)", "forbid(v, 1)"])
-        ['v']
+        >>> velocities(read_constraints(["velocity(x, v)", "forbid(v, 1)"]))
+        [Velocity(position='x', velocity='v')]
     """
-    told = [_split(text) for text in texts]
-    return [parts[-1] for kind, parts in told if kind == "velocity"]
+    from ..model.constraints import Velocity
+
+    return [each for each in constraints if isinstance(each, Velocity)]
+
+
+def with_velocities(states: Sequence[str], constraints: Sequence[Any]) -> list[str]:
+    """States, and velocities beside them, which are states whether seen or not.
+
+    Examples:
+        >>> with_velocities(["x"], read_constraints(["velocity(x, v)"]))
+        ['x', 'v']
+    """
+    if not constraints:
+        return list(states)
+    named = [each.velocity for each in velocities(constraints)]
+    return [*states, *(name for name in named if name not in states)]
 
 
 def _split(text: str) -> tuple[str, list[str]]:
