@@ -10,7 +10,7 @@ import graphgrad as gg
 from graphgrad.diagnostics.uncertainty import fit_covariance, state_slopes
 from graphgrad.engines import GaussianSmoother
 from graphgrad.estimator import fitting
-from graphgrad.prediction.ensemble import Ensemble
+from graphgrad.prediction.draws import Ensemble
 from graphgrad.prediction.evaluation import choose_origins
 from oracles import exact_smoother, extended_kalman, linear_log_likelihood, linear_model
 from stubs import least_squares

@@ -454,7 +454,7 @@ def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
     assert (found.edge_strength[0, 1] > 0) == fitted.adjacency_[0, 1]
     # A term of z standard errors at a price: odds exp((z^2 - price) / 2).
     z = fitted.coef_ / 0.01
-    price = fitted._checked().term_prices
+    price = fitted._checked().term_penalties
     sure = 1 / (1 + np.exp(np.clip((price - z**2) / 2, -12, 12)))
     np.testing.assert_allclose(found.term_confidence, np.where(z != 0, sure, 0))
     fitted.term_confidence_ = np.full_like(fitted.coef_, 0.5)

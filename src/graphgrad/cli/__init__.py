@@ -40,7 +40,7 @@ for command in (
 
 
 def main() -> None:
-    """The command `graphgrad`: a mistake in its options is told in one line, too."""
+    """The command `graphgrad`: a mistake in its options is said in one line, too."""
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except Mistake as mistake:

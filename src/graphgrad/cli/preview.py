@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import shortened
 from ..data.constraints import read_constraints, with_velocities
 from ..data.files import Table
 from ..data.series import Series
@@ -36,7 +37,7 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     T, missing = len(values), float(np.isnan(values).mean())
     states = state_names(table, options)
     hidden = [name for name in states if name not in names_of(table.series)]
-    names = _listed(states) + (f" ({_listed(hidden)} never seen)" if hidden else "")
+    names = shortened(states) + (f" ({shortened(hidden)} never seen)" if hidden else "")
     dt, source = step(table, options["dt"])
     yield (
         f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
@@ -46,7 +47,7 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     n_terms = comb(variables + options["degree"], options["degree"])
     noises = [n for n in ("state", "observation") if options[f"{n}_noise"] == "learn"]
     learnt = f" {' and '.join(noises)} noise learnt." if noises else " noises given."
-    driven = f" driven by {_listed(list(drivers))};" if drivers else ""
+    driven = f" driven by {shortened(drivers)};" if drivers else ""
     yield (
         f"Looking among {n_terms} terms up to degree {options['degree']} in each "
         f"equation;{driven}{learnt}"
@@ -119,11 +120,6 @@ def step(table: Table, dt: float | None) -> tuple[float, str]:
     times = table.series.times
     source = "no times, none given" if times is None else f"from column {table.clock}"
     return step_length([times], dt), source if dt is None else "as given"
-
-
-def _listed(names: list[str], most: int = 6) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown}, ..."
 
 
 def _share(missing: float) -> str:

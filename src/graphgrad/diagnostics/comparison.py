@@ -120,7 +120,7 @@ def _row(name: str, fit: Fit) -> FitRow:
         n_parameters=parameters,
         aic=-2 * ll + 2 * parameters,
         bic=float(-2 * ll + n * parameters),
-        ebic=float(-2 * ll + fit.price * estimated),
+        ebic=float(-2 * ll + fit.task.unit_penalty * estimated),
         outcome=fit.solution.outcome.name,
     )
 

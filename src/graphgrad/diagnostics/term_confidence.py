@@ -78,7 +78,7 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     away = fit.solution.departures()
     known = fit.standard_errors > 0
     errors = np.where(known, fit.standard_errors, 1.0)
-    odds = ((away / errors) ** 2 - fit.term_prices) / 2
+    odds = ((away / errors) ** 2 - fit.term_penalties) / 2
     # An estimate of what is all but certain says no more than that.
     sure = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
     return np.where(away != 0, np.where(known, sure, 1.0), 0.0)

@@ -83,18 +83,18 @@ class GraphGrad(BaseEstimator):
             columns are, a matrix, or a differentiable function of the state.
         states: Names of the states; more of them than columns are hidden states. The
             names of the columns, or x1, x2, ..., if None.
-        state_noise: Variance, variances, covariance or law of the process noise, or
-            `"learn"`: of a step of a map or difference, of a unit of time for a flow,
-            which may have none, 0.
+        state_noise: Variance, variances, covariance or distribution of the process
+            noise, or `"learn"`: of a step of a map or difference, of a unit of time for
+            a flow, which may have none, 0.
         observation_noise: The same of the measurement noise of an observation.
         initial: Mean and covariance of the state one step before a series, or
             `"learn"`; if None, near the first observation.
         solver: `"adaptive"` or `"paper"`, which is B-GraphGrad.
         engine: `"auto"`, `"gaussian"`, `"particle"`, `"ensemble"`, or an engine.
-        penalty: How dear a term is: relative to the criterion for the adaptive solver;
-            the weight of L1, a name or a penalty for the paper's. 1 if None.
+        penalty: Of a term: a multiple of the criterion's for the adaptive solver; the
+            weight of L1, a name or a penalty for the paper's. 1 if None.
         selection: `"ebic"` takes terms by the extended BIC; `"held-out"` also chooses
-            how dear they are, by predictions of the end of the series.
+            the penalty, by predictions of the end of the series.
         n_particles: Number of particles or members of an engine that has them.
         dynamics: `"flow"`: dx/dt = A phi(x), followed over each interval as it is;
             `"map"`: x[t+1] = C phi(x), as in the paper; `"difference"`: x[t+1] - x[t] =
@@ -121,8 +121,8 @@ class GraphGrad(BaseEstimator):
         standard_errors_: Of the coefficients; zero where nothing was estimated.
         state_noise_: Variances of the process noise of a step, or of a unit of time
             for a flow; zeros where a flow needs none.
-        observation_noise_: Variances of the noise of an observation; ones for a law
-            without a scale.
+        observation_noise_: Variances of the noise of an observation; ones for a
+            distribution without a scale.
         log_likelihood_: Of the data.
         outcome_: How the fit ended; look at it before you trust the rest.
         advice_: What that means and what to do about it.
@@ -134,7 +134,7 @@ class GraphGrad(BaseEstimator):
         dt_: Usual interval between rows.
         term_confidence_: How sure each term is, after `stability` or `posterior`.
         edge_confidence_: How sure each edge is, likewise.
-        n_iter_: Sweeps of the slowest start, or gradient steps.
+        n_iter_: Smoother passes of the slowest start, or gradient steps.
         n_features_in_: Number of columns.
         feature_names_in_: Their names, if they have any.
 
@@ -262,7 +262,7 @@ class GraphGrad(BaseEstimator):
     def score(self, y: Any, times: Any = None, inputs: Any = None) -> float:
         """Mean log-density of an observed entry given what came before it.
 
-        The first row of each series is not scored, unless `initial` is given: it tells
+        The first row of each series is not scored, unless `initial` is given: it says
         where the series begins.
 
         Args:
@@ -327,7 +327,7 @@ class GraphGrad(BaseEstimator):
         *,
         inputs: Any = None,
     ) -> Float[np.ndarray, "steps_plus_1 Nx"]:
-        """A path of the equations found, NaN from where it diverges.
+        """A trajectory of the equations found, NaN from where it diverges.
 
         Args:
             x0: Where it begins, one number a state.
@@ -452,7 +452,7 @@ class GraphGrad(BaseEstimator):
         return fit_numpy_source(self._checked(), digits, **how)
 
     def graph(self) -> "nx.DiGraph":
-        """Who acts on whom.
+        """The directed graph of interactions.
 
         An edge has the names of its `terms`, their `coefficients`, its `strength` (its
         share in how the target moves, over the smoothed states of the longest series
@@ -495,11 +495,11 @@ class GraphGrad(BaseEstimator):
         """Write one HTML file about the fit that opens offline.
 
         It has what was found in words, the equations, a graph to explore, the states
-        over the data, the path of prices, residuals, a forecast, and the settings.
+        over the data, the regularisation path, residuals, a forecast, and the settings.
 
         How sure a term is comes from `stability` or `posterior`, if one of them was
-        called; else from how far its coefficient is from zero, against the price that
-        the criterion puts on a term.
+        called; else from how far its coefficient is from zero, against the
+        penalty that the criterion puts on a term.
 
         Args:
             path: The file. One that is there is replaced.
@@ -541,7 +541,7 @@ class GraphGrad(BaseEstimator):
         """Standardised one-step residuals, one row for each row of the data.
 
         An observation less its prediction from the rows before, over the deviation of
-        that prediction. A right model leaves them standard normal, without memory. NaN
+        that prediction. A right model leaves them standard normal and uncorrelated. NaN
         where nothing was observed, and in the first row of a series unless `initial`
         is given.
 
@@ -558,9 +558,9 @@ class GraphGrad(BaseEstimator):
     ) -> list[str]:
         """What the residuals say, in words, a line for each column.
 
-        Whether they have memory, are normal (where the noises are) and are as large as
-        the model says. Each of the three is wrong about a right model once or twice in
-        a hundred.
+        Whether they are uncorrelated, normal (where the noises are) and as large as the
+        model says. Each of the three is wrong about a right model once or twice in a
+        hundred.
 
         Args:
             y: As for `residuals`.
@@ -616,7 +616,7 @@ class GraphGrad(BaseEstimator):
         return self._trust(found)
 
     def plot_graph(self, ax: Any = None, **options: Any) -> "Axes":
-        """Who acts on whom, as `graph` has it: `graphgrad.plots.plot_graph`."""
+        """The directed graph, as `graph` has it: `graphgrad.plots.plot_graph`."""
         return plots.plot_graph(self.graph(), ax=ax, **options)
 
     def plot_coefficients(self, ax: Any = None, **options: Any) -> "Axes":
@@ -624,7 +624,7 @@ class GraphGrad(BaseEstimator):
         return figures.coefficients(self._checked(), ax, **options)
 
     def plot_path(self, ax: Any = None, **options: Any) -> "Axes":
-        """Coefficients as a term gets cheaper, with the price of the fit."""
+        """The regularisation path, with the penalty of the fit."""
         return figures.path(self._checked(), ax, **options)
 
     def plot_states(
@@ -643,7 +643,7 @@ class GraphGrad(BaseEstimator):
     def plot_residuals(
         self, ax: Any = None, *, series: int = 0, **options: Any
     ) -> "list[Axes]":
-        """Standardised one-step residuals: over time, their law, their memory.
+        """Standardised one-step residuals: over time, distribution, autocorrelation.
 
         Args:
             ax: Three axes.

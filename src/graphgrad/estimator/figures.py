@@ -1,12 +1,9 @@
 """Pictures of a fit by `graphgrad.plots`; further options are passed on to it."""
 
 import warnings
-from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
@@ -15,7 +12,7 @@ from ..checks import check_at_least
 from ..diagnostics.residuals import fit_residuals
 from ..fits.record import Fit
 from ..prediction.forecast import forecast
-from ..prediction.rollout import simulate
+from ..prediction.rollout import rate_of, simulate
 from ..solution import PaperSolution
 from ..solvers import AdaptiveProgress
 from .equations import found_terms
@@ -36,7 +33,7 @@ def path(fit: Fit, ax: Any = None, **options: Any) -> "Axes":
             "`solver` must be 'adaptive' for `plot_path`, got 'paper', which has "
             "no path of prices. Fit with `solver='adaptive'`."
         )
-    options.setdefault("chosen", fit.term_price)
+    options.setdefault("chosen", fit.task.term_penalty)
     found, prices = fit.solution.path, fit.solution.prices
     return plots.plot_path(found, prices, *found_terms(fit)[1:], ax=ax, **options)
 
@@ -128,24 +125,6 @@ def convergence(fit: Fit, ax: Any = None, **options: Any) -> "list[Axes]":
     """How the fit went: log-likelihood and number of terms."""
     heights, counts, given = _course(fit)
     return plots.plot_convergence(heights, counts, ax=ax, **{**given, **options})
-
-
-def rate_of(fit: Fit) -> Callable[[np.ndarray], np.ndarray]:
-    """dx/dt of a flow, a function of states `(..., Nx)`, with inputs at their means."""
-    driving = fit.task.inputs
-    acting = np.zeros(0)
-    if driving is not None:
-        acting = np.mean(np.concatenate([s.values for s in driving.series]), axis=0)
-
-    def rate(x: np.ndarray) -> np.ndarray:
-        u = np.broadcast_to(acting, (*x.shape[:-1], len(acting)))
-        with jax.enable_x64(True):
-            variables = jnp.asarray(np.concatenate([x, u], axis=-1))
-            there = np.asarray(fit.layout.library.defined(variables))
-            found = np.asarray(fit.layout.library(variables)) @ fit.coefficients.T
-        return np.where(there[..., None], found, np.nan)
-
-    return rate
 
 
 def _number(fit: Fit, series: Any) -> int:

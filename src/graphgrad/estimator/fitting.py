@@ -61,7 +61,7 @@ def fit_data(
             # An alternating series, say, is no flow.
             mapped = make_task(settings, panel, task.inputs, "map")
             other = solve(key, mapped, line.beside(callback))
-            if explains_better(other, solution, task.price):
+            if explains_better(other, solution, task.unit_penalty):
                 task, solution = mapped, with_interval_warning(other, mapped.prepared)
     return complete_fit(task, solution, infer(key, task, solution), tuple(trace))
 
@@ -129,16 +129,16 @@ def _says_no_rates(settings: Mapping[str, Any]) -> bool:
 
 
 def explains_better(
-    one: Solution | PaperSolution, other: Solution | PaperSolution, price: float
+    one: Solution | PaperSolution, other: Solution | PaperSolution, penalty: float
 ) -> bool:
     """Whether one of two fits to the same data is better by the extended BIC.
 
-    A coefficient has the same price in both, whatever the dynamics are.
+    A coefficient has the same penalty in both, whatever the dynamics are.
     """
 
     def criterion(solution: Solution | PaperSolution) -> float:
         terms = np.count_nonzero(solution.departures())
-        return -2 * float(solution.log_likelihood) + price * terms
+        return -2 * float(solution.log_likelihood) + penalty * terms
 
     return bool(criterion(one) < criterion(other))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..checks import check_at_least
+from ..checks import check_at_least, shortened
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.term_confidence import criterion_confidence
 from ..equations.prepare import prepare
@@ -16,10 +16,10 @@ from ..equations.terms import Monomial
 from ..fits.record import Fit
 from ..plots.phase import vector_field
 from ..prediction.forecast import forecast
+from ..prediction.rollout import rate_of
 from ..report import Findings
 from ..solution import PaperSolution
 from .equations import fit_graph, fit_latex
-from .figures import rate_of
 
 PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
 """Packages whose versions matter where results differ."""
@@ -58,7 +58,7 @@ def fit_findings(
     rows = [len(series.values) for series in fit.panel.series]
     found = fit_residuals(key, fit)
     return Findings(
-        title=title or f"What acts on {_listed(layout.states)}",
+        title=title or f"What acts on {shortened(layout.states, 4)}",
         states=tuple(layout.states),
         inputs=tuple(layout.inputs),
         terms=shown.names,
@@ -165,7 +165,7 @@ def _path(fit: Fit) -> dict[str, Any]:
     if isinstance(fit.solution, PaperSolution):
         return {}
     prices = np.asarray(fit.solution.prices, float)
-    chosen = int(np.argmin(np.abs(np.log(prices / fit.term_price))))
+    chosen = int(np.argmin(np.abs(np.log(prices / fit.task.term_penalty))))
     path = np.asarray(fit.solution.path, float)
     return {"prices": prices, "path": path, "chosen": chosen}
 
@@ -201,8 +201,3 @@ def _versions() -> dict[str, str]:
 def _short(value: Any, most: int = 200) -> str:
     text = str(value)
     return text if len(text) <= most else f"{text[:most]} ..."
-
-
-def _listed(names: Any) -> str:
-    shown = ", ".join(names[:4])
-    return shown if len(names) <= 4 else f"{shown}, ..."

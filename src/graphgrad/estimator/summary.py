@@ -8,6 +8,7 @@ from jaxtyping import Float, PRNGKeyArray
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..dynamics import MOTIONS
 from ..fits.record import Fit
+from ..report.text import listed
 from .equations import fit_equations, fit_graph
 
 MOST_EDGES = 20
@@ -76,8 +77,7 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
 def _listed(names: tuple[str, ...]) -> str:
     if len(names) > 4:
         return f"{', '.join(names[:3])} and {len(names) - 3} more terms"
-    first, last = names[:-1], names[-1:]
-    return " and ".join(filter(None, [", ".join(first), *last]))
+    return listed(list(names))
 
 
 def _count(number: int, what: str) -> str:

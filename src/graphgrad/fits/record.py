@@ -104,21 +104,10 @@ class Fit(NamedTuple):
         return self.inferred.standard_errors
 
     @property
-    def price(self) -> float:
-        """What a term costs by the extended BIC, whatever its degree."""
-        return self.task.price
-
-    @property
-    def term_price(self) -> float:
-        """What a term cost in this fit, whatever its degree."""
-        weight = self.task.settings["penalty"]
-        return self.price * (1.0 if weight is None else weight)
-
-    @property
-    def term_prices(self) -> Float[np.ndarray, "Nx M"]:
-        """What each term cost in this fit."""
+    def term_penalties(self) -> Float[np.ndarray, "Nx M"]:
+        """Penalty of each term in this fit."""
         if isinstance(self.solution, PaperSolution):
-            return np.full(self.coefficients.shape, self.term_price)
+            return np.full(self.coefficients.shape, self.task.term_penalty)
         return np.asarray(self.solution.term_prices)
 
     @property
@@ -201,7 +190,7 @@ class Fit(NamedTuple):
 
     @property
     def n_sweeps(self) -> int:
-        """Sweeps of the slowest start, or gradient steps."""
+        """Smoother passes of the slowest start, or gradient steps."""
         if isinstance(self.solution, PaperSolution):
             return sum(values.size for values in self.solution.log_likelihoods)
         return int(np.max(np.asarray(self.solution.sweeps)))

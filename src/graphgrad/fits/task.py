@@ -45,10 +45,16 @@ class Task(NamedTuple):
     ties: Float[np.ndarray, "n P"] | None
 
     @property
-    def price(self) -> float:
-        """What a coefficient costs by the extended BIC, whatever its degree."""
+    def unit_penalty(self) -> float:
+        """Penalty of a coefficient by the extended BIC, whatever its degree."""
         seen = np.sum(~np.isnan(self.prepared.data.ys))
         return float(np.log(seen) + 2 * np.log(max(1, self.n_open)))
+
+    @property
+    def term_penalty(self) -> float:
+        """Penalty of a term in this fit, whatever its degree."""
+        weight = self.settings["penalty"]
+        return self.unit_penalty * (1.0 if weight is None else weight)
 
 
 def make_task(

@@ -10,8 +10,7 @@ from ..checks import check_at_least
 from ..data.frames import read_inputs
 from ..data.times import is_regular
 from ..fits.record import Fit
-from .draws import Draws
-from .ensemble import Ensemble
+from .draws import Draws, Ensemble
 from .rollout import divergence
 from .states import filtered_states
 

@@ -9,8 +9,7 @@ from jaxtyping import Float, PRNGKeyArray
 from ..checks import check_at_least, check_finite
 from ..data.frames import read_values
 from ..fits.record import Fit
-from .draws import SOURCES, Draws
-from .ensemble import Ensemble
+from .draws import SOURCES, Draws, Ensemble
 from .rollout import divergence
 from .states import smoothed_rows
 

@@ -1,6 +1,7 @@
 """Trajectories of the equations found, for one state or many, until they diverge."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -71,6 +72,24 @@ def simulate(
             stacklevel=4,
         )
     return np.concatenate([x0[None], path])
+
+
+def rate_of(fit: Fit) -> Callable[[np.ndarray], np.ndarray]:
+    """dx/dt of a flow, a function of states `(..., Nx)`, with inputs at their means."""
+    driving = fit.task.inputs
+    acting = np.zeros(0)
+    if driving is not None:
+        acting = np.mean(np.concatenate([s.values for s in driving.series]), axis=0)
+
+    def rate(x: np.ndarray) -> np.ndarray:
+        u = np.broadcast_to(acting, (*x.shape[:-1], len(acting)))
+        with jax.enable_x64(True):
+            variables = jnp.asarray(np.concatenate([x, u], axis=-1))
+            there = np.asarray(fit.layout.library.defined(variables))
+            found = np.asarray(fit.layout.library(variables)) @ fit.coefficients.T
+        return np.where(there[..., None], found, np.nan)
+
+    return rate
 
 
 def roll(

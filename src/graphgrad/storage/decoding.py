@@ -134,10 +134,8 @@ class Stored:
                 raise ValueError(f"its arrays are not those of {size} {dim}")
         kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
         if "solution_term_prices" not in self.arrays:  # as in files of format 1
-            weight = task.settings["penalty"]
-            price = task.price * (1.0 if weight is None else weight)
-            prices = np.full((Nx, len(layout.terms)), price)
-            self.arrays["solution_term_prices"] = prices
+            penalties = np.full((Nx, len(layout.terms)), task.term_penalty)
+            self.arrays["solution_term_prices"] = penalties
         found: dict[str, Any] = {}
         for field in dataclasses.fields(kind):
             if field.name in array_fields(kind):

@@ -56,7 +56,7 @@ def from_format_1(
         ends = (ends - still[..., None]).tolist()
         header["intervals"] = {**header["intervals"], "ends": ends}
     if "constraints" in header:
-        header["constraints"] = [_constraint(told) for told in header["constraints"]]
+        header["constraints"] = [_constraint(each) for each in header["constraints"]]
     header["adjacency"] = _adjacency(header, coefficients)
     return header, {
         name: _shifted(array, still) if name in SHIFTED else array

@@ -22,7 +22,7 @@ from .format import (
 )
 from .format1 import from_format_1
 
-# What a reader takes unless it is told to take more.
+# What a reader takes unless more is allowed.
 MAX_BYTES = 2**31
 # What a damaged or foreign archive makes the standard library raise.
 _DAMAGE = (
