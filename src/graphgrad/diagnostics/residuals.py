@@ -26,7 +26,18 @@ FEWEST = 20
 def fit_residuals(
     key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
 ) -> Any:
-    """Residuals of a fit; arguments and result as for `GraphGrad.residuals`."""
+    """Standardised one-step residuals, one row for each row of the data.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        y: Other data than those of the fit, as for `read_panel`.
+        times: When their rows were observed.
+        inputs: Their inputs, one row for each of `y`.
+
+    Returns:
+        An array; a list of them for a list of series.
+    """
     panel, data = fit.given_rows(y, times, inputs)
     given_first = fit.begins_anywhere
     return panel.as_given(

@@ -48,7 +48,16 @@ def simulate(
     noise: bool = False,
     inputs: Any = None,
 ) -> Float[np.ndarray, "steps_plus_1 Nx"]:
-    """A trajectory of the equations found; arguments as for `GraphGrad.simulate`."""
+    """A trajectory of the equations found, x_0..x_T, NaN from where it diverges.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        x0: Where it begins, one number a state.
+        steps: How many steps of dt.
+        noise: Whether the states move with the noise that was found.
+        inputs: Inputs during each step, one row each.
+    """
     steps = check_at_least("steps", steps, 1, "It is the length of the path.")
     names = list(fit.layout.states)
     remedy = f"Give one number for each of {names}."

@@ -31,7 +31,19 @@ def smooth(
     *,
     at: Any = None,
 ) -> Any:
-    """States given all of the data; arguments as for `GraphGrad.smooth`."""
+    """States given all of the data, at their rows or, of a flow, at other times.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        y: Other data than those of the fit, as for `read_panel`.
+        times: When their rows were observed.
+        inputs: Their inputs, one row for each of `y`.
+        at: Times of one series where the states of a flow are wanted.
+
+    Returns:
+        A `StateEstimate`; a list of them for a list of series.
+    """
     if at is not None:
         panel = fit.panel if y is None else fit.rows(y, times, inputs)[0]
         return states_at(key, fit, panel, at)
@@ -52,7 +64,7 @@ def smoothed_rows(
 def filtered(
     key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
 ) -> Any:
-    """States given the data so far; arguments as for `GraphGrad.filter`."""
+    """States given the data so far; arguments and result as for `smooth`."""
     panel, data = fit.given_rows(y, times, inputs)
     return panel.as_given(filtered_states(key, fit.engine, data)[0])
 
@@ -60,7 +72,10 @@ def filtered(
 def fill(
     key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
 ) -> Any:
-    """Data with what was not observed filled in by smoothing, as they were given."""
+    """Data with what was not observed filled in by smoothing, as they were given.
+
+    Arguments as for `smooth`.
+    """
     panel, estimates, _ = smoothed_rows(key, fit, y, times, inputs)
     seen = fit.model.observation.mean
     return panel.as_given(
@@ -72,7 +87,10 @@ def fill(
 
 
 def score(key: PRNGKeyArray, fit: Fit, y: Any, times: Any, inputs: Any) -> float:
-    """Mean log-density of an observed entry of other data given what came before."""
+    """Mean log-density of an observed entry of other data given what came before.
+
+    Arguments as for `smooth`.
+    """
     _, data = fit.rows(y, times, inputs)
     return predictive_log_density(
         key, fit.engine, data, given_first=fit.begins_anywhere

@@ -1,7 +1,6 @@
 """A fit from a header and arrays, each checked before it is used."""
 
 import dataclasses
-from math import comb
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +13,7 @@ from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.task import Task, make_task
 from ..model import StateSpaceModel, check_dynamics
 from ..solution import Outcome, PaperSolution, Solution
+from .consistency import check_header, check_library, checked_names
 from .encoding import GROUPED, array_fields, plain_fields
 
 MOST_SUBSTEPS = 4096
@@ -63,7 +63,7 @@ class Stored:
     def panels(self) -> tuple[Panel, Panel | None]:
         """The data and their inputs."""
         data, names = self.header["data"], self.header["inputs"]
-        columns, driven = _names(data["columns"]), _names(data["inputs"])
+        columns, driven = (checked_names(data[k]) for k in ("columns", "inputs"))
         series, inputs = [], []
         for i, timed in enumerate(data["timed"]):
             values = self.take(f"values_{i}", f"rows_{i} Ny")
@@ -74,7 +74,7 @@ class Stored:
                 inputs.append(Series(acting, driven, None, None))
         if not series or (columns is not None and len(columns) != self._sizes["Ny"]):
             raise ValueError("its data are not those of its columns")
-        if names and len(_names(names) or ()) != self._sizes["Nu"]:
+        if names and len(checked_names(names) or ()) != self._sizes["Nu"]:
             raise ValueError("its inputs are not those that it names")
         several = bool(data["several"])
         if len(series) > 1 and not several:
@@ -86,16 +86,8 @@ class Stored:
 
     def check_library(self, settings: dict[str, Any]) -> None:
         """Refuse a library that is larger than the coefficients are."""
-        states, inputs = _names(self.header["states"]), _names(self.header["inputs"])
-        coefficients = self.take("solution_coefficients", "Nx M")
-        n, M = len(states or ()) + len(inputs or ()), coefficients.shape[1]
-        if len(coefficients) != len(states or ()):
-            raise ValueError("its coefficients are not those of its states")
-        if settings.get("library") is not None:
-            _check_size(settings["library"], n, M)
-        elif "library" in settings:
-            plain = {"n_states": n, "degree": settings.get("degree"), "root": 1}
-            _check_size({"kind": "Polynomial", **plain}, n, M)
+        found = self.take("solution_coefficients", "Nx M")
+        check_library(self.header, found, settings)
 
     def fit(self, settings: dict[str, Any]) -> Fit:
         """The fit that was made with these settings."""
@@ -104,7 +96,7 @@ class Stored:
         data = prepared.data._replace(model=self.model(prepared.data.model))
         task = task._replace(prepared=prepared._replace(data=data))
         fit = complete_fit(task, *self.solution(task))
-        self.check_header(fit)
+        check_header(self.header, fit)
         return fit
 
     def model(self, model: StateSpaceModel) -> StateSpaceModel:
@@ -179,20 +171,6 @@ class Stored:
             "edge_confidence_": self.take("edge_confidence_", "Nx Nv"),
         }
 
-    def check_header(self, fit: Fit) -> None:
-        """Refuse a header that says something else than the arrays."""
-        names = (
-            ("states", list(fit.layout.states)),
-            ("terms", list(fit.layout.terms)),
-            ("dynamics", fit.dynamics),
-            ("coefficients", fit.coefficients.tolist()),
-        )
-        for key, value in names:
-            if self.header[key] != value:
-                raise ValueError(
-                    f"its {key} in model.json are not those of its settings and arrays"
-                )
-
 
 def _kinds(annotation: Any) -> str:
     """Kinds of numbers that an annotated array holds; floats without an annotation."""
@@ -220,34 +198,3 @@ def _static(header: dict[str, Any]) -> dict[str, Any]:
             )
         found[field.name] = value
     return found
-
-
-def _names(value: Any) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(n, str) for n in value):
-        raise ValueError(f"names must be a list of text, got {value!r:.60}")
-    return tuple(value)
-
-
-def _check_size(plain: Any, n: int, M: int) -> None:
-    """Of a library before it is made: a few digits can ask for any amount of memory."""
-    if not isinstance(plain, dict):
-        raise ValueError(f"its library must be one, got {plain!r:.60}")
-    if plain.get("kind") == "SumLibrary":
-        parts = plain.get("parts")
-        items = parts.get("items") if isinstance(parts, dict) else None
-        for part in items if isinstance(items, list) else ():
-            _check_size(part, n, M)
-        return
-    good: Any = plain.get("n_states") == n
-    if plain.get("kind") == "Polynomial" and good:
-        degree: Any = plain.get("degree")
-        root: Any = plain.get("root")
-        good = isinstance(degree, int) and isinstance(root, int)
-        if good:
-            powers = degree * root
-            # No more powers than terms, so that terms can be counted.
-            good = 0 < degree <= powers < M and comb(n + powers, n) <= M
-    if not good:
-        raise ValueError(f"its library must have {n} variables and {M} terms")
