@@ -192,6 +192,8 @@ def test_a_config_repeats_a_fit_exactly(quick, tmp_path, monkeypatch):
 def test_json_is_all_there_is(quick, tmp_path):
     run = _invoke("fit", "data.csv", "--json", "--out", tmp_path / "run")
     found = json.loads(run.stdout)
+    shown = json.loads(_invoke("show", tmp_path / "run", "--json").stdout)
+    assert {name: found[name] for name in shown} == shown
     assert run.stderr == ""
     assert found["states"] == ["prey", "predator"]
     assert found["outcome"] == "converged"
