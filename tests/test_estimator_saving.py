@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import graphgrad as gg
 from graphgrad.estimator import fitting
-from graphgrad.estimator.plain import KINDS, from_plain, to_plain
+from graphgrad.storage.settings import KINDS, decode_setting, encode_setting
 from stubs import least_squares
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -509,9 +509,9 @@ def test_every_kind_comes_back_as_it_was(x64):
     ]
     named = set()
     for example in examples:
-        plain = json.loads(json.dumps(to_plain(example), allow_nan=False))
+        plain = json.loads(json.dumps(encode_setting(example), allow_nan=False))
         named |= set(json.dumps(plain).split('"')) & set(KINDS)
-        back = from_plain(plain)
+        back = decode_setting(plain)
         assert type(back) is type(example)
         assert str(back) == str(example).replace("weak_", "")
         same(jax.tree.leaves(back), jax.tree.leaves(example))
