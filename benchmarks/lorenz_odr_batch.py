@@ -20,7 +20,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import graphgrad as gg
-from graphgrad.estimator.guess import guess_scales
+from graphgrad.data.scales import initial_scales
 
 DT, EPS, DRAWS = 0.01, (0.1, 0.2, 0.3, 0.4), 100
 EQUATIONS = {
@@ -65,7 +65,7 @@ def arrays(y: np.ndarray) -> tuple[np.ndarray, ...]:
 
     As `GraphGrad` takes them from the data.
     """
-    scales = guess_scales([y])
+    scales = initial_scales([y])
     first = np.sqrt(scales.noise + scales.motion)
     return y[0], first, np.sqrt(scales.motion / DT), np.sqrt(scales.noise)
 

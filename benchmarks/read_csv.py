@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from graphgrad.cli.options import DEFAULTS
-from graphgrad.cli.reading import read_table
-from graphgrad.cli.understanding import understood
+from graphgrad.cli.preview import preview
+from graphgrad.data.files import read_table
 
 
 def main(n_rows: int = 1_000_000) -> None:
@@ -25,7 +25,7 @@ def main(n_rows: int = 1_000_000) -> None:
             frame.write_parquet(Path(folder) / "data.parquet")
             for path in sorted(Path(folder).iterdir()):
                 begin, cpu = time.perf_counter(), time.process_time()
-                for line in understood(read_table(path), {**DEFAULTS, "data": path}):
+                for line in preview(read_table(path), {**DEFAULTS, "data": path}):
                     print(line)
                 print(
                     f"{name}: {path.stat().st_size / 1e6:.0f} MB in "

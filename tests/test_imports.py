@@ -66,6 +66,17 @@ def test_what_is_not_there_is_said():
         gg.nothing  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_predictions_and_diagnostics_do_without_scikit_learn():
+    code = (
+        "import sys, graphgrad.prediction.evaluation, graphgrad.prediction.forecast; "
+        "import graphgrad.diagnostics.comparison; "
+        "import graphgrad.diagnostics.term_confidence; "
+        "print('sklearn' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "False\n", run.stderr
+
+
 @pytest.mark.parametrize(
     "module", ["graphgrad", "graphgrad.cli", "graphgrad.registries"]
 )

@@ -1,6 +1,6 @@
 """Checks at the door: each names the argument, the rule, the value and the remedy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -144,3 +144,14 @@ def check_series(name: str, value: Any, *, n_columns: int, least: int) -> np.nda
             f"{int(empty[0])}. Drop it: a state may go unseen."
         )
     return array
+
+
+def shortened(names: Sequence[str], most: int = 6) -> str:
+    """The first of the names, with dots for the others.
+
+    Examples:
+        >>> shortened(["x", "y", "z"], most=2)
+        'x, y, ...'
+    """
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, ..."

@@ -38,7 +38,7 @@ def put(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file at one stroke; an older one stays until the new one is whole.
+    """Write a file atomically; an older one stays until the new one is whole.
 
     Examples:
         >>> import tempfile

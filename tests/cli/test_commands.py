@@ -19,11 +19,9 @@ import graphgrad as gg
 from graphgrad.cli import app
 from graphgrad.cli.job import fit_and_write
 from graphgrad.cli.options import gather
-from graphgrad.cli.summary import LEFT
-from graphgrad.cli.understanding import MOTIONS
 from graphgrad.demo import hare_lynx_book, hare_lynx_data
-from graphgrad.equations import prepare
-from graphgrad.estimator import estimator, fitting
+from graphgrad.estimator import fitting
+from graphgrad.fits import task
 from graphgrad.solvers import AdaptiveProgress
 from helpers import CACHE, FIXTURES
 from helpers.stubs import least_squares
@@ -202,6 +200,8 @@ def test_a_config_repeats_a_fit_exactly(quick, tmp_path, monkeypatch):
 def test_json_is_all_there_is(quick, tmp_path):
     run = _invoke("fit", "data.csv", "--json", "--out", tmp_path / "run")
     found = json.loads(run.stdout)
+    shown = json.loads(_invoke("show", tmp_path / "run", "--json").stdout)
+    assert {name: found[name] for name in shown} == shown
     assert run.stderr == ""
     assert found["states"] == ["prey", "predator"]
     assert found["outcome"] == "converged"
@@ -240,22 +240,14 @@ def test_rows_without_times_are_a_map_unless_dt_is_given(quick, tmp_path):
 @pytest.mark.slow
 def test_the_dynamics_that_came_out_are_said(quick, tmp_path, monkeypatch):
     """As where intervals are too long for a flow, and a map does better."""
-    chosen = estimator.choose_dynamics
-    monkeypatch.setattr(
-        estimator, "choose_dynamics", lambda _, *rest: chosen("map", *rest)
-    )
+    chosen = task.choose_dynamics
+    monkeypatch.setattr(task, "choose_dynamics", lambda _, *rest: chosen("map", *rest))
     run = _invoke("fit", "data.csv", "--degree", "1", "--out", tmp_path / "run")
     assert run.exit_code == 0, run.output
     assert (
         "Dynamics: map, x[t+1] = C phi(x), in the end: the interval is too long for a "
         "flow, and this explains the data better." in run.stdout
     )
-
-
-def test_the_words_are_those_of_the_equations():
-    assert MOTIONS == prepare.MOTIONS
-    for kind, left in LEFT.items():
-        assert left.format(state="fox") == prepare.left_side("fox", kind)
 
 
 @pytest.mark.parametrize("kind", ["map", "rate"])

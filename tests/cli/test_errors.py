@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from graphgrad import demo, storage, systems
-from graphgrad.cli import app, options, zoo
+from graphgrad.cli import app, known_systems, options
 from graphgrad.model.arrange import INPUTS_BETWEEN
 
 GOOD = "t,x,y\n0,1,2\n1,2,1\n2,1,3\n3,2,2\n"
@@ -165,5 +165,5 @@ def test_systems_that_cannot_be_simulated(place):
 
 def test_options_are_those_of_the_estimator():
     assert options.INPUTS_BETWEEN == INPUTS_BETWEEN
-    assert zoo.SCHEMES == systems.base.SCHEMES
-    assert tuple(demo.DEMONSTRATIONS) == zoo.DEMOS
+    assert known_systems.SCHEMES == systems.base.SCHEMES
+    assert tuple(demo.DEMONSTRATIONS) == known_systems.DEMOS

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphgrad.cli import cells
 from graphgrad.cli.options import DEFAULTS, gather, write_config
-from graphgrad.cli.reading import read_table
-from graphgrad.cli.understanding import step, understood
+from graphgrad.cli.preview import preview, step
+from graphgrad.data import columns
+from graphgrad.data.files import read_table
 
 NAN = np.nan
 
@@ -32,49 +32,49 @@ def _read(folder, text, **options):
 )
 def test_csv_of_all_kinds(tmp_path, text):
     table = _read(tmp_path, text)
-    assert table.names == ("x", "y")
-    np.testing.assert_array_equal(table.values, [[1, 2], [NAN, 3], [4, NAN]])
-    assert table.times is None
+    assert table.series.names == ("x", "y")
+    np.testing.assert_array_equal(table.series.values, [[1, 2], [NAN, 3], [4, NAN]])
+    assert table.series.times is None
 
 
 def test_without_a_header(tmp_path):
     table = _read(tmp_path, "1,2\n2,\n3,4\n")
-    assert table.names == ("x1", "x2")
-    np.testing.assert_array_equal(table.values, [[1, 2], [2, NAN], [3, 4]])
+    assert table.series.names == ("x1", "x2")
+    np.testing.assert_array_equal(table.series.values, [[1, 2], [2, NAN], [3, 4]])
 
 
 def test_in_one_column_a_blank_line_is_a_cell(tmp_path):
     table = _read(tmp_path, "x\n1\n\n3\n\n\n")
-    np.testing.assert_array_equal(table.values, [[1], [NAN], [3]])
+    np.testing.assert_array_equal(table.series.values, [[1], [NAN], [3]])
 
 
 def test_times(tmp_path):
     table = _read(tmp_path, "x,TIME\n1,0.5\n2,1\n4,3\n")
-    assert (table.names, table.clock) == (("x",), "TIME")
-    assert table.times is not None
-    assert table.times.tolist() == [0.5, 1, 3]
+    assert (table.series.names, table.clock) == (("x",), "TIME")
+    assert table.series.times is not None
+    assert table.series.times.tolist() == [0.5, 1, 3]
     assert step(table, None) == (1.25, "from column TIME")
     dates = _read(
         tmp_path, "day,x\n2024-05-30,1\n2024-05-31,2\n2024-06-01,4\n", time="day"
     )
-    assert dates.times is not None
-    assert dates.times.tolist() == [0, 86400, 172800]
+    assert dates.series.times is not None
+    assert dates.series.times.tolist() == [0, 86400, 172800]
     assert dates.stamps == ("2024-05-30", "2024-05-31", "2024-06-01")
 
 
 def test_columns_that_are_not_chosen_may_hold_anything(tmp_path):
     text = "who,,y,x\nme,0,1,2\nyou,1,2,3\nshe,2,4,4\n"
     table = _read(tmp_path, text, columns=["x", "y"])
-    assert table.values.tolist() == [[2, 1], [3, 2], [4, 4]]
+    assert table.series.values.tolist() == [[2, 1], [3, 2], [4, 4]]
 
 
 def test_text_far_down_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(cells, "BLOCK", 4)
+    monkeypatch.setattr(columns, "BLOCK", 4)
     text = "x\n" + "\n".join(map(str, range(10))) + "\noops\n"
     with pytest.raises(ValueError, match=r"'oops' in row 11, column 'x'"):
         _read(tmp_path, text)
     table = _read(tmp_path, text.replace("oops", "NA"))
-    assert table.values.shape == (11, 1)
+    assert table.series.values.shape == (11, 1)
 
 
 def test_parquet_as_csv(tmp_path):
@@ -82,13 +82,13 @@ def test_parquet_as_csv(tmp_path):
     frame.write_parquet(tmp_path / "data.parquet")
     frame.write_csv(tmp_path / "data.csv")
     one, two = (read_table(tmp_path / f"data.{kind}") for kind in ("parquet", "csv"))
-    np.testing.assert_array_equal(one.values, two.values)
-    assert (one.names, one.clock) == (two.names, two.clock)
+    np.testing.assert_array_equal(one.series.values, two.series.values)
+    assert (one.series.names, one.clock) == (two.series.names, two.clock)
     dated = frame.with_columns(
         t=pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 1, 3))
     )
     dated.write_parquet(tmp_path / "dated.parquet")
-    times = read_table(tmp_path / "dated.parquet").times
+    times = read_table(tmp_path / "dated.parquet").series.times
     assert times is not None
     assert times.tolist() == [0, 86400, 172800]
     named = frame.with_columns(x=pl.Series(["a", "1", "2"]))
@@ -101,14 +101,15 @@ def test_what_long_series_take_is_said(tmp_path):
     rows = np.random.default_rng(0).normal(size=(30_000, 2))
     text = "x,y\n" + "\n".join(f"{a},{b}" for a, b in rows)
     table = _read(tmp_path, text)
-    lines = list(understood(table, {**DEFAULTS, "data": "data.csv"}))
+    lines = list(preview(table, {**DEFAULTS, "data": "data.csv"}))
     assert len(lines) == 4
     assert lines[2].startswith("Dynamics: map, x[t+1] = C phi(x), since nothing says")
     assert lines[3].startswith("Expect about 2 min")
-    timed = list(understood(table, {**DEFAULTS, "data": "data.csv", "dt": 0.1}))
+    timed = list(preview(table, {**DEFAULTS, "data": "data.csv", "dt": 0.1}))
     assert timed[3].startswith("Expect about 4 min")
-    short = table._replace(values=table.values[:200])
-    assert len(list(understood(short, {**DEFAULTS, "data": "data.csv"}))) == 3
+    first = table.series._replace(values=table.series.values[:200])
+    short = table._replace(series=first)
+    assert len(list(preview(short, {**DEFAULTS, "data": "data.csv"}))) == 3
 
 
 def test_configs_come_back(tmp_path):

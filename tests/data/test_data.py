@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import graphgrad as gg
+from graphgrad.data.frames import filled_in, read_panel
+from graphgrad.data.scales import initial_scales
 from graphgrad.estimator import fitting
-from graphgrad.estimator.frames import filled_in, read_panel
-from graphgrad.estimator.guess import guess_scales
+from graphgrad.fits.task import make_task
 from helpers.stubs import least_squares
 
 STEPS = 40
@@ -84,14 +85,20 @@ def test_what_is_missing_is_filled_in_the_same_kind_of_frame(kind, y):
     assert model.fill([y, y])[1].shape == y.shape
 
 
+def test_a_column_of_times_is_known_in_any_case(y):
+    """As the command line knows it; and the step has nine digits there, too."""
+    clock = 0.03 * np.arange(STEPS)
+    model = gg.GraphGrad(degree=1).fit(frame("polars", y, Time=clock))
+    assert (model.state_names_, model.dt_) == (["a", "b"], 0.03)
+
+
 @pytest.mark.slow
 def test_times_make_steps_that_differ(y):
     clock = np.cumsum(np.r_[0.0, np.full(STEPS - 2, 0.1), 0.2])
     model = gg.GraphGrad(degree=1).fit(y, times=clock)
     assert model.dt_ == pytest.approx(0.1)
     assert len(model._fit.data.ys) == STEPS  # a flow takes intervals as they are
-    mapped = gg.GraphGrad(**{**model.get_params(), "dynamics": "map"})
-    task = mapped._task(model._fit.panel, None)
+    task = make_task(model.get_params(), model._fit.panel, dynamics="map")
     assert len(task.prepared.data.ys) == STEPS + 1  # the long interval in two steps
     assert model.state_means_.shape == y.shape
     column = gg.GraphGrad(degree=1).fit(frame("pandas", y, t=clock))
@@ -203,14 +210,14 @@ def test_laws_and_values_in_place_of_learning(y):
 def test_scales_are_guessed_from_the_data():
     rng = np.random.default_rng(1)
     walk = np.cumsum(rng.normal(size=(4000, 1)), axis=0)
-    scales = guess_scales([np.r_[walk[:2000]], walk[2000:]])
+    scales = initial_scales([np.r_[walk[:2000]], walk[2000:]])
     smooth = 10 * np.sin(0.02 * np.arange(4000))[:, None]
-    quiet = guess_scales([smooth + 0.5 * rng.normal(size=smooth.shape)])
+    quiet = initial_scales([smooth + 0.5 * rng.normal(size=smooth.shape)])
     # Second differences of white noise scatter by 3 % here; a walk's are its steps'.
     np.testing.assert_allclose(quiet.noise, 0.25, rtol=0.1)
     np.testing.assert_allclose(scales.motion + 2 * scales.noise, 1, rtol=0.1)
     for still in (np.full((9, 1), 3.0), np.zeros((9, 1)), np.full((1, 1), 2.0)):
-        assert all((part > 0).all() for part in guess_scales([still]))
+        assert all((part > 0).all() for part in initial_scales([still]))
 
 
 TEXT = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("uvwx")})

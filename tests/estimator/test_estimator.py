@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
 
 import graphgrad as gg
+from graphgrad.diagnostics.uncertainty import fit_covariance
 from graphgrad.estimator import fitting
 from graphgrad.estimator.progress import ProgressLine
 from graphgrad.selection import Choice
@@ -110,7 +111,7 @@ def test_intervals_are_those_of_the_standard_errors(fitted):
     np.testing.assert_allclose(intervals.mean(axis=-1), fitted.coef_)
     # The covariance that forecasts draw from is the solver's own.
     with jax.enable_x64(True):
-        variances = np.diag(fitted._fit.covariance())
+        variances = np.diag(fit_covariance(fitted._fit))
     errors = fitted.standard_errors_[fitted.coef_ != 0]
     np.testing.assert_allclose(np.sqrt(variances), errors, rtol=1e-4)
 

@@ -16,8 +16,9 @@ import graphgrad as gg
 from graphgrad.cli.folder import read_header
 from graphgrad.cli.summary import summary
 from graphgrad.confidence import Posterior, Stability
-from graphgrad.estimator import checking, fitting, reporting
-from graphgrad.estimator.residuals import verdicts
+from graphgrad.diagnostics import term_confidence
+from graphgrad.diagnostics.residuals import verdicts
+from graphgrad.estimator import estimator, fitting
 from graphgrad.model import DYNAMICS
 from graphgrad.report import write_report
 from graphgrad.solvers import AdaptiveProgress
@@ -383,7 +384,7 @@ def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
         return record
 
     for name in ("stability", "posterior"):
-        monkeypatch.setattr(checking, name, recorder(name))
+        monkeypatch.setattr(term_confidence, name, recorder(name))
     told = [gg.forbid("prey", "1")]
     model = gg.GraphGrad(
         degree=1, states=NAMES, constraints=told, dynamics="map", penalty=2.0
@@ -434,7 +435,7 @@ def report_of(model, tmp_path, monkeypatch, **options):
         made.append(findings)
         write_report(path, findings)
 
-    monkeypatch.setattr(reporting, "write_report", write)
+    monkeypatch.setattr(estimator, "write_report", write)
     model.report(tmp_path / "report.html", **options)
     assert (
         (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype")
@@ -455,7 +456,7 @@ def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
     assert (found.edge_strength[0, 1] > 0) == fitted.adjacency_[0, 1]
     # A term of z standard errors at a price: odds exp((z^2 - price) / 2).
     z = fitted.coef_ / 0.01
-    price = fitted._checked().term_prices
+    price = fitted._checked().term_penalties
     sure = 1 / (1 + np.exp(np.clip((price - z**2) / 2, -12, 12)))
     np.testing.assert_allclose(found.term_confidence, np.where(z != 0, sure, 0))
     fitted.term_confidence_ = np.full_like(fitted.coef_, 0.5)

@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 import graphgrad as gg
 from graphgrad.estimator import fitting
-from graphgrad.estimator.plain import from_plain, kinds, to_plain
 from graphgrad.registries import SOLVERS
+from graphgrad.storage.settings import decode_setting, encode_setting, kinds
 from helpers import FIXTURES
 from helpers.stubs import least_squares
 
@@ -513,9 +513,9 @@ def test_every_kind_comes_back_as_it_was(x64):
     ]
     named = set()
     for example in examples:
-        plain = json.loads(json.dumps(to_plain(example), allow_nan=False))
+        plain = json.loads(json.dumps(encode_setting(example), allow_nan=False))
         named |= set(json.dumps(plain).split('"')) & set(kinds())
-        back = from_plain(plain)
+        back = decode_setting(plain)
         assert type(back) is type(example)
         assert str(back) == str(example).replace("weak_", "")
         same(jax.tree.leaves(back), jax.tree.leaves(example))

@@ -11,9 +11,9 @@ import typer
 
 from .about import version
 from .fit import fit
+from .known_systems import demo, simulate, systems
 from .reproduce import reproduce
 from .runs import compare, forecast, show
-from .zoo import demo, simulate, systems
 
 # What Click calls ClickException, whose copy Typer has of its own.
 Mistake: Any = typer.BadParameter.__mro__[2]
@@ -40,7 +40,7 @@ for command in (
 
 
 def main() -> None:
-    """The command `graphgrad`: a mistake in its options is told in one line, too."""
+    """The command `graphgrad`: a mistake in its options is said in one line, too."""
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except Mistake as mistake:

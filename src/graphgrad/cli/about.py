@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .telling import reported
+from .errors import reported
 
 PARTS = ("jax", "jaxlib", "equinox", "numpy", "scikit-learn", "polars")
 """Packages whose versions matter where results differ."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..registries import CRITERIA, ENGINES, SOLVERS
-from .telling import listed, reported
+from .errors import listed, reported
 
 
 @reported
@@ -126,7 +126,7 @@ def fit(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML file of options; those given here outdo it."),
+        typer.Option(help="TOML file of options; those given here override it."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the run in the folder.")
@@ -156,11 +156,10 @@ def fit(
         if name not in ("config", "force", "as_json", "constraint")
     }
     given["constraints"] = constraint or None
-    from .folder import read_header
     from .job import fit_and_write
     from .options import gather
     from .summary import as_json as json_of
-    from .summary import summary
+    from .summary import run_header, summary
 
     options = gather(config, given)
     begin = clock.monotonic()
@@ -169,7 +168,7 @@ def fit(
     )
     seconds = clock.monotonic() - begin
     folder = Path(options["out"])
-    header = read_header(folder)
+    header = run_header(estimator)
     if as_json:
         more = {"advice": estimator.advice_, "out": str(folder), "seconds": seconds}
         typer.echo(json.dumps(json_of(header, **more)))

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .constraints import read_constraints
+from ..data.constraints import read_constraints
+from ..data.files import Table, check_data, read_table
+from ..data.times import row_times
+from ..dynamics import MOTIONS
+from .errors import interruptible
 from .folder import check_out, new_folder, put, write_bands
 from .options import write_config
-from .reading import Table, check_data, read_table
-from .summary import equation_lines
-from .telling import interruptible
-from .understanding import MOTIONS, dynamics_of, state_names, step, understood
+from .preview import dynamics_of, names_of, preview, state_names, step
+from .summary import header_equations
 
 LEVEL = 0.9
 """Probability of the bands in `states.csv`."""
@@ -49,11 +49,11 @@ def fit_and_write(
             inputs=options["inputs"],
             time=options["time"],
         )
-        for line in understood(table, options):
+        for line in preview(table, options):
             say(line)
         sys.stdout.flush()
         kind, _ = dynamics_of(table, options)
-        if table.times is not None:
+        if table.series.times is not None:
             options["dt"], _ = step(table, options["dt"])
         estimator = interruptible(lambda: _fitted(table, options, heard))
         if estimator.dynamics_ != kind:
@@ -75,8 +75,6 @@ def fit_and_write(
 
 def _fitted(table: Table, options: Mapping[str, Any], heard: list[Any]) -> Any:
     """The estimator after its fit; it shows how it goes on a terminal."""
-    import polars as pl
-
     from ..estimator import GraphGrad
 
     def listen(progress: Any) -> None:
@@ -99,11 +97,7 @@ def _fitted(table: Table, options: Mapping[str, Any], heard: list[Any]) -> Any:
         callback=listen,
         random_state=options["seed"],
     )
-    frame = pl.DataFrame(table.values, schema=list(table.names), orient="row")
-    inputs = table.inputs
-    if inputs is not None:
-        inputs = pl.DataFrame(inputs, schema=list(table.drivers), orient="row")
-    estimator.fit(frame, times=table.times, inputs=inputs)
+    estimator.fit(table.series, inputs=table.inputs)
     if options["refits"]:
         estimator.stability(options["refits"])
     return estimator
@@ -117,10 +111,7 @@ def _fill(
 
     times: Any = table.stamps
     if times is None:
-        times = table.times
-        if times is None:
-            times = estimator.dt_ * np.arange(len(table.values))
-        times = times.tolist()
+        times = row_times(table.series, estimator.dt_).tolist()
     estimator.save(folder)
     save_graphml(estimator.graph(), folder / "graph.graphml")
     write_config(folder / "config.toml", options, Path(options["out"]))
@@ -141,7 +132,7 @@ def _so_far(heard: list[Any], options: Mapping[str, Any]) -> list[str]:
 
     progress, table = heard[0]
     states = state_names(table, options)
-    variables = [*states, *table.drivers]
+    variables = [*states, *names_of(table.inputs)]
     header = {
         "states": states,
         "terms": list(Polynomial(len(variables), options["degree"]).names(variables)),
@@ -151,5 +142,5 @@ def _so_far(heard: list[Any], options: Mapping[str, Any]) -> list[str]:
     return [
         f"As far as it was (log-likelihood {progress.log_likelihood:.1f}), and not to "
         "be trusted yet:",
-        *(f"  {line}" for line in equation_lines(header)),
+        *(f"  {line}" for line in header_equations(header)),
     ]

@@ -1,4 +1,4 @@
-"""What a fit is told: by defaults, then a file, then the command line."""
+"""Options of a fit: by defaults, then a file, then the command line."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..checks import check_at_least, check_choice, check_positive
+from ..data.constraints import check_constraints
 from ..registries import CRITERIA, DYNAMICS, ENGINES, SOLVERS
-from .constraints import check_constraints
 
 INPUTS_BETWEEN = ("held", "linear")
 
@@ -73,8 +73,8 @@ def gather(config: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
         given: Those of the command line; None where there was nothing.
     """
     refuse_form("--form", given.get("form"))
-    told = {name: value for name, value in given.items() if value is not None}
-    options = {**DEFAULTS, **(read_config(config) if config else {}), **told}
+    said = {name: value for name, value in given.items() if value is not None}
+    options = {**DEFAULTS, **(read_config(config) if config else {}), **said}
     if options["data"] is None:
         raise ValueError("`data` must be given, got none. Name a CSV or Parquet file.")
     return {

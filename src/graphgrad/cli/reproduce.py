@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .telling import interruptible, reported
+from .errors import interruptible, reported
 
 if TYPE_CHECKING:
     from ..study.plan import Study

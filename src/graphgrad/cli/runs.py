@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .telling import interruptible, reported
+from .errors import interruptible, reported
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
 
@@ -64,8 +64,8 @@ def forecast(
       graphgrad forecast run/ --steps 10 --level 0.5
     """  # noqa: D301
     from ..checks import check_at_least
+    from ..dynamics import MOTIONS
     from .folder import check_file, new_file, read_header, write_bands
-    from .understanding import MOTIONS
 
     # What is wrong with it is said before anything is imported.
     motion = MOTIONS[read_header(run)["dynamics"]]
@@ -107,9 +107,9 @@ def compare(
       graphgrad compare run1/ run2/
       graphgrad compare degree1/ degree2/ degree3/ --json
     """  # noqa: D301
+    from ..dynamics import MOTIONS
     from ..estimator import GraphGrad
     from .folder import read_header
-    from .understanding import MOTIONS
 
     names = [str(run) for run in runs]
     if len(set(names)) < len(names):

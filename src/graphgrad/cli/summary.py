@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .understanding import MOTIONS
+from ..dynamics import MOTIONS
 
 KEYS = (
     *("dt", "dynamics", "substeps"),
@@ -16,34 +16,31 @@ KEYS = (
 """Of `model.json`, what every version and every kind of fit has."""
 
 
-LEFT = {
-    "flow": "d{state}/dt",
-    "map": "{state}[t+1]",
-    "difference": "{state}[t+1] - {state}[t]",
-}
-"""What an equation is about."""
+def run_header(estimator: Any) -> dict[str, Any]:
+    """What `model.json` says of a fit, as far as it is shown."""
+    import jax
+
+    from ..storage.encoding import fit_header
+
+    with jax.enable_x64(True):
+        header = fit_header(estimator._fit)
+    return {**header, "settings": {"state_noise": estimator.state_noise}}
 
 
-def equation_lines(header: Mapping[str, Any], digits: int = 3) -> list[str]:
+def header_equations(header: Mapping[str, Any]) -> list[str]:
     """One line a state, of `model.json` alone.
 
     Examples:
-        >>> equation_lines({"states": ["x"], "terms": ["1", "x"], "dynamics": "flow",
-        ...                 "coefficients": [[-2.0, 0.91234]]})
+        >>> header_equations({"states": ["x"], "terms": ["1", "x"], "dynamics": "flow",
+        ...                   "coefficients": [[-2.0, 0.91234]]})
         ['dx/dt = -2 + 0.912 x']
     """
-    lines = []
-    for state, row in zip(header["states"], _matrix(header), strict=True):
-        text = ""
-        for value, term in zip(row, header["terms"], strict=True):
-            if value:
-                product = f"{abs(value):.{digits}g}" + f" {term}" * (term != "1")
-                text += f" {'-' if value < 0 else '+'} {product}"
-        # The first sign stands alone: nothing for plus, no blank after minus.
-        first = "-" if text.startswith(" - ") else ""
-        left = LEFT[header["dynamics"]].format(state=state)
-        lines.append(f"{left} = {first}{text[3:] or '0'}")
-    return lines
+    from ..equations.prepare import Prepared
+    from ..equations.text import equation_lines
+
+    states, terms = tuple(header["states"]), tuple(header["terms"])
+    matrix, dynamics = _matrix(header), header["dynamics"]
+    return equation_lines(Prepared(matrix, states, terms, [], dynamics))
 
 
 def summary(header: Mapping[str, Any]) -> Iterator[str]:
@@ -51,7 +48,7 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
     from ..solution import Outcome
 
     yield f"Equations of a {MOTIONS[header['dynamics']]}"
-    yield from (f"  {line}" for line in equation_lines(header))
+    yield from (f"  {line}" for line in header_equations(header))
     yield ""
     yield from graph_lines(np.array(header["adjacency"]), header["states"])
     yield ""
@@ -66,8 +63,7 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
         if variances.ndim == 2:
             variances = np.diag(variances)
         shown = ", ".join(f"{variance:.3g}" for variance in np.atleast_1d(variances))
-        learnt = header.get("settings", {}).get(name) == "learn"
-        if name == "state_noise" and learnt and not variances.any():
+        if name == "state_noise" and not variances.any() and _learnt(header):
             shown = "0; none is needed"
         yield f"Variance of the {called}: {shown}"
     outcome = header["outcome"]
@@ -86,7 +82,12 @@ def graph_lines(adjacency: np.ndarray, states: Sequence[str]) -> Iterator[str]:
 def as_json(header: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """What every `model.json` has, with the equations as text."""
     kept = {name: header[name] for name in KEYS if name in header}
-    return {**kept, "equations": equation_lines(header), **more}
+    return {**kept, "equations": header_equations(header), **more}
+
+
+def _learnt(header: Mapping[str, Any]) -> bool:
+    asked = header.get("settings", {}).get("state_noise")
+    return isinstance(asked, str) and asked == "learn"
 
 
 def _shown(value: float | None) -> str:

@@ -11,13 +11,6 @@ from ..library import AbstractLibrary, variable_names
 from ..model.transition import check_dynamics, refuse_form
 from .terms import Term, terms
 
-MOTIONS = {
-    "flow": "flow, dx/dt = A phi(x)",
-    "map": "map, x[t+1] = C phi(x)",
-    "difference": "difference, x[t+1] - x[t] = A phi(x)",
-}
-"""How the state moves, in a few words."""
-
 
 class Prepared(NamedTuple):
     """Coefficients, and what they multiply.
@@ -71,17 +64,3 @@ def prepare(
         matrix = np.vectorize(lambda value: float(f"{value:.{digits}g}"))(matrix)
     made_of = terms(library, variables)
     return Prepared(matrix, variables, library.names(variables), made_of, dynamics)
-
-
-def left_side(state: str, dynamics: str) -> str:
-    """What an equation is about, as text.
-
-    Examples:
-        >>> [left_side("fox", kind) for kind in ("flow", "map", "difference")]
-        ['dfox/dt', 'fox[t+1]', 'fox[t+1] - fox[t]']
-    """
-    return {
-        "flow": f"d{state}/dt",
-        "map": f"{state}[t+1]",
-        "difference": f"{state}[t+1] - {state}[t]",
-    }[dynamics]

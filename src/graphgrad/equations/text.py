@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_at_least, check_numbers, check_shape
+from ..dynamics import left_side
 from ..library import AbstractLibrary
-from .prepare import Prepared, left_side, prepare
+from .prepare import Prepared, prepare
 
 
 def equations(
@@ -57,9 +58,26 @@ def equations(
         'x1[t+1] = 0.800 x1 + 0.200 x2'
     """
     prepared = prepare(coefficients, library, states, dynamics, form=form)
+    return equation_lines(prepared, digits, standard_errors, align=align)
+
+
+def equation_lines(
+    prepared: Prepared,
+    digits: int = 3,
+    standard_errors: Any = None,
+    *,
+    align: bool = False,
+) -> list[str]:
+    """One line a state, of coefficients and names of terms alone.
+
+    Examples:
+        >>> matrix = np.array([[-2.0, 0.91234]])
+        >>> equation_lines(Prepared(matrix, ("x",), ("1", "x"), [], "flow"))
+        ['dx/dt = -2 + 0.912 x']
+    """
     digits = check_at_least("digits", digits, 1, "It counts significant digits.")
     numbers = sizes(prepared, digits, standard_errors)
-    left = [left_side(state, dynamics) for state in prepared.states]
+    left = [left_side(state, prepared.dynamics) for state in prepared.states]
     if align:
         return _aligned(left, numbers, prepared)
     lines = []

@@ -1,64 +1,87 @@
-"""Which solver, with what settings."""
+"""A fit to data: the solver that is asked for, and the record of what it found."""
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from ..checks import check_at_least, check_choice, check_positive
-from ..engines import AbstractEngine, ParticleFilter, choose_engine
+from ..checks import check_choice, check_positive
+from ..data.frames import read_inputs, read_panel
+from ..diagnostics.uncertainty import coefficient_covariance
+from ..engines import ParticleFilter
 from ..engines.gaussian import one_step_ahead
-from ..model import StateSpaceModel
+from ..fits.record import Fit, Inferred, complete_fit
+from ..fits.starting_model import Prepared, found_model
+from ..fits.task import Task, make_task
+from ..model import GaussianNoise
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
+from ..prediction.states import smoothed_states
 from ..registries import CRITERIA
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
-from .prepare import Prepared, found_model
+from .progress import ProgressLine, kept
 
 MOST_LEFT = 0.5
 """Share of the variance that one-step predictions of a map in place of a flow leave."""
 
 
-def make_engine(
-    engine: str | AbstractEngine, n_particles: Any, model: StateSpaceModel
-) -> AbstractEngine:
-    """The engine that is asked for, with as many particles or members as are."""
-    made, _ = choose_engine(engine, model)
-    if n_particles is None or isinstance(engine, AbstractEngine):
-        return made
-    n = check_at_least("n_particles", n_particles, 3, "Leave it out for 100.")
-    # What draws takes the number of its draws first.
-    return type(made)(n) if made.stochastic else made  # pyright: ignore
-
-
-def fit_solver(
+def fit_data(
     key: PRNGKeyArray,
-    prepared: Prepared,
-    *,
-    solver: str,
-    engine: AbstractEngine,
-    penalty: Any,
-    selection: str,
-    n_particles: Any,
-    constraints: Sequence[Any],
-    states: Sequence[str],
-    callback: Callable | None,
+    settings: Mapping[str, Any],
+    y: Any,
+    times: Any = None,
+    inputs: Any = None,
+) -> Fit:
+    """The record of a fit to data, in double precision if the caller says so.
+
+    Args:
+        key: Random key.
+        settings: By the names of the estimator's parameters.
+        y: Observations, as for `read_panel`.
+        times: When the rows were observed.
+        inputs: One row for each of `y`.
+    """
+    panel = read_panel(y, times)
+    task = make_task(settings, panel, read_inputs(inputs, panel))
+    trace: list[Any] = []
+    # The paper's solver keeps its own record, and runs in one piece if it may.
+    callback = settings["callback"]
+    if settings["solver"] == "adaptive":
+        callback = kept(callback, trace)
+    with ProgressLine(sys.stderr) as line:
+        solution = solve(key, task, line.beside(callback))
+        too_long = solution.outcome is Outcome.interval_too_long
+        if too_long and settings["dynamics"] == "auto" and _says_no_rates(settings):
+            # An alternating series, say, is no flow.
+            mapped = make_task(settings, panel, task.inputs, "map")
+            other = solve(key, mapped, line.beside(callback))
+            if explains_better(other, solution, task.unit_penalty):
+                task, solution = mapped, with_interval_warning(other, mapped.prepared)
+    return complete_fit(task, solution, infer(key, task, solution), tuple(trace))
+
+
+def solve(
+    key: PRNGKeyArray, task: Task, callback: Callable | None
 ) -> Solution | PaperSolution:
-    """By the solver that is asked for; constraints name states by `states`."""
+    """What the solver that is asked for finds."""
+    settings, prepared = task.settings, task.prepared
+    solver, selection = settings["solver"], settings["selection"]
     check_choice("solver", solver, ("adaptive", *SOLVERS))
     check_choice("selection", selection, CRITERIA)
+    constraints, penalty = tuple(settings["constraints"]), settings["penalty"]
     if solver != "adaptive":
         return _paper(
             SOLVERS[solver],
             key,
             prepared,
             penalty=penalty,
-            n_particles=n_particles,
+            n_particles=settings["n_particles"],
             refused={
-                "constraints": tuple(constraints),
+                "constraints": constraints,
                 "selection": selection != "ebic" and selection,
             },
             callback=callback,
@@ -67,10 +90,10 @@ def fit_solver(
     weight = 1.0 if penalty is None else check_positive("penalty", penalty, remedy)
     model, ys, _ = prepared.data
     options: dict[str, Any] = {
-        "engine": engine,
+        "engine": task.engine,
         "learn": prepared.learn,
-        "constraints": tuple(constraints),
-        "states": tuple(states),
+        "constraints": constraints,
+        "states": task.layout.variables,
     }
     if selection == "ebic":
         return adaptive(key, ys, model, weight=weight, callback=callback, **options)
@@ -80,22 +103,48 @@ def fit_solver(
     ).solution
 
 
+def infer(
+    key: PRNGKeyArray, task: Task, solution: Solution | PaperSolution
+) -> Inferred:
+    """Smoothed states and standard errors, where the solver has not given them."""
+    if not isinstance(solution, PaperSolution):
+        return Inferred.of(solution)
+    prepared = task.prepared
+    model = found_model(prepared.data.model, solution, prepared.learn)
+    data = prepared.data._replace(model=model)
+    (smoothed,) = smoothed_states(key, task.engine, data)
+    assert isinstance(model.initial_noise, GaussianNoise)
+    path = np.concatenate([np.asarray(model.initial_mean)[None], smoothed.mean])
+    first = np.asarray(model.initial_noise.covariance)[None]
+    errors = np.zeros(np.shape(solution.coefficients))
+    support = np.asarray(solution.coefficients) != 0
+    errors[support] = np.sqrt(np.diag(coefficient_covariance(data, path, support)))
+    return Inferred(path, np.concatenate([first, smoothed.covariance]), errors)
+
+
+def _says_no_rates(settings: Mapping[str, Any]) -> bool:
+    """Whether nothing that was given is meant for a flow alone."""
+    learns = isinstance(settings["state_noise"], str)
+    held = settings["inputs_between"] == "held"
+    return learns and not settings["constraints"] and held
+
+
 def explains_better(
-    one: Solution | PaperSolution, other: Solution | PaperSolution, price: float
+    one: Solution | PaperSolution, other: Solution | PaperSolution, penalty: float
 ) -> bool:
     """Whether one of two fits to the same data is better by the extended BIC.
 
-    A coefficient has the same price in both, whatever the dynamics are.
+    A coefficient has the same penalty in both, whatever the dynamics are.
     """
 
     def criterion(solution: Solution | PaperSolution) -> float:
         terms = np.count_nonzero(solution.departures())
-        return -2 * float(solution.log_likelihood) + price * terms
+        return -2 * float(solution.log_likelihood) + penalty * terms
 
     return bool(criterion(one) < criterion(other))
 
 
-def said_plainly(
+def with_interval_warning(
     solution: Solution | PaperSolution, prepared: Prepared
 ) -> Solution | PaperSolution:
     """A map in place of a flow, which says so unless it explains most of the data.

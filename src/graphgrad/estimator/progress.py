@@ -49,11 +49,11 @@ class ProgressLine:
             self._thread.join()
 
     def beside(self, callback: Callable | None) -> Callable | None:
-        """The callback, which also tells the line; None stays None."""
+        """The callback, which also updates the line; None stays None."""
         if callback is None or not self.active:
             return callback
 
-        def tell(progress: Any) -> None:
+        def report(progress: Any) -> None:
             now, (stage, done, most) = time.monotonic(), _position(progress)
             before, then = self._heard
             # The first report of a stage is late by what it compiled.
@@ -63,7 +63,7 @@ class ProgressLine:
             self._words = describe(progress)
             callback(progress)
 
-        return tell
+        return report
 
     def _run(self) -> None:
         begin = time.monotonic()
@@ -86,14 +86,14 @@ class ProgressLine:
 
 
 def kept(callback: Callable | None, trace: list[Any]) -> Callable:
-    """The callback, if there is one, which also keeps what it is told."""
+    """The callback, if there is one, which also keeps the progress."""
 
-    def tell(progress: Any) -> None:
+    def report(progress: Any) -> None:
         trace.append(progress)
         if callback is not None:
             callback(progress)
 
-    return tell
+    return report
 
 
 def describe(progress: Any) -> str:
@@ -108,7 +108,7 @@ def describe(progress: Any) -> str:
     if not isinstance(progress, AdaptiveProgress):
         where = f"{stage} {done} of {most}"
     height = ""
-    if isfinite(progress.log_likelihood):  # not before a first climb ends
+    if isfinite(progress.log_likelihood):  # not before a first ascent ends
         height = f"log-likelihood {progress.log_likelihood:.1f}, "
     return f"{where}, {height}{progress.n_nonzero} terms"
 

@@ -9,7 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..equations.prepare import left_side as plain_left_side
+from ..equations.prepare import Prepared
+from ..equations.text import equation_lines
 from .findings import Findings
 from .text import number, safe
 
@@ -126,17 +127,13 @@ def plain_equation(findings: Findings, a: int) -> str:
         >>> plain_equation(findings, 0)
         'x[t+1] = 2 - 0.5 x'
     """
-    state, row = findings.states[a], findings.coefficients[a].tolist()
+    row = np.asarray(findings.coefficients[a : a + 1], float)
     errors = findings.standard_errors
-    line = ""
-    for j in np.flatnonzero(row).tolist():
-        error = np.nan if errors is None else float(errors[a, j])
-        name = "" if findings.terms[j] == "1" else f" {findings.terms[j]}"
-        sign = " - " if row[j] < 0 else " + "
-        line += f"{sign}{number(abs(row[j]), error)}{name}"
-    first = "-" if line.startswith(" - ") else ""
-    left = plain_left_side(state, findings.dynamics)
-    return f"{left} = {first}{line[3:] or '0'}"
+    states, terms = (findings.states[a],), tuple(findings.terms)
+    prepared = Prepared(row, states, terms, [], findings.dynamics)
+    known = None if errors is None else errors[a : a + 1]
+    (line,) = equation_lines(prepared, standard_errors=known)
+    return line
 
 
 def formula(inside: str) -> str:

@@ -30,15 +30,15 @@ def price_by_degree(
     open_: Bool[Array, "R K"],
     highest: int,
 ) -> Float[Array, "R K"]:
-    """Charge log n + 2 log p_k + 2 k log 2 for each of the p_k terms of degree k.
+    """Charge log n + 2 log p_k + 4 k log 2 for each of the p_k terms of degree k.
 
-    The prior behind it halves with every degree and is flat within one, so that the
-    few terms of low degree are cheaper than the many of a high one.
+    The prior behind it falls to a quarter with every degree and is flat within one, so
+    that the few terms of low degree are cheaper than the many of a high one.
     """
     price = jnp.zeros(degrees.shape, ys.dtype)
     for k in range(highest + 1):
         mine = degrees == k
         count = jnp.maximum(jnp.sum(open_ & mine), 1)
-        price_k = extended_bic_price(ys, count) + 2 * k * np.log(2)
+        price_k = extended_bic_price(ys, count) + 4 * k * np.log(2)
         price = jnp.where(mine, price_k, price)
     return price

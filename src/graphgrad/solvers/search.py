@@ -32,7 +32,7 @@ from .stages import (
     refine_starts,
     sees_all_states,
     with_known_noise,
-    with_least_noise,
+    with_less_noise,
 )
 from .substeps import (
     SIZES,
@@ -43,6 +43,9 @@ from .substeps import (
     with_substeps,
 )
 from .unknowns import independent_noise
+
+LESS_NOISE = (1 / 3, 1 / 2, 1.0)
+"""Shares of what is left of the way to no process noise, in steps of equal ratio."""
 
 
 class AdaptiveSteps(eqx.Module):
@@ -183,9 +186,13 @@ class Search(NamedTuple):
                 learn = free
             refinement = self._climb(refinement, plan, learn, settings.climb)
         elif model.dynamics == "flow":
-            quiet = plan._replace(free=jnp.array(False))
-            still = with_least_noise(refinement, quiet)
-            still = self._climb(still, quiet, learn, 4 * settings.climb)
+            # What is taken for noise may be a term that is missing, which shows once
+            # the noise cannot explain it. With all of it gone at once the data would be
+            # lost.
+            quiet, still = plan._replace(free=jnp.array(False)), refinement
+            for share in LESS_NOISE:
+                still = with_less_noise(still, quiet, share)
+                still = self._climb(still, quiet, learn, 4 * settings.climb)
             refinement, plan = if_needed(refinement, still, plan)
         # The last climb may take its time: distributions that are not Gaussian, and
         # noises that the data hardly tell, need it.

@@ -209,9 +209,16 @@ def with_known_noise(starts: Refinement, plan: Plan) -> Refinement:
     return _with_noise(starts, jnp.where(known > 0, known, plan.floor), plan)
 
 
-def with_least_noise(starts: Refinement, plan: Plan) -> Refinement:
-    """Begin again from the best of each start, with the least process noise."""
-    return _with_noise(starts, plan.floor, plan)
+def with_less_noise(starts: Refinement, plan: Plan, share: float) -> Refinement:
+    """Begin again from the best of each start, with less process noise.
+
+    Args:
+        starts: The fits so far.
+        plan: What stays the same.
+        share: Of the way to the least noise, on a logarithmic scale.
+    """
+    noise = starts.best.unknowns.state_noise
+    return _with_noise(starts, noise ** (1 - share) * plan.floor**share, plan)
 
 
 def _with_noise(starts: Refinement, noise: Array, plan: Plan) -> Refinement:

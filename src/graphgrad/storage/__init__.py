@@ -4,7 +4,7 @@
 disk or believed before it is checked.
 """
 
-from .layout import FORMAT as FORMAT
-from .layout import data_hash as data_hash
+from .format import FORMAT as FORMAT
+from .format import data_hash as data_hash
 from .reading import read as read
 from .writing import write as write

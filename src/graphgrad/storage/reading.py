@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .former import from_format_1
-from .layout import (
+from .format import (
     ARRAYS,
     FORMAT,
     FORMER,
@@ -21,8 +20,9 @@ from .layout import (
     storable_dtype,
     storable_name,
 )
+from .format1 import from_format_1
 
-# What a reader takes unless it is told to take more.
+# What a reader takes unless more is allowed.
 MAX_BYTES = 2**31
 # What a damaged or foreign archive makes the standard library raise.
 _DAMAGE = (

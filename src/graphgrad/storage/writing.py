@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..files import beside, check_parent, put, write_whole
-from .layout import (
+from .format import (
     ARRAYS,
     FORMAT,
     HEADER,

@@ -1,0 +1,1 @@
+"""Data: files, frames and arrays as series; times, names and scales."""

@@ -1,0 +1,182 @@
+"""Which states there are, what is seen of them, and by which terms they move."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ..checks import check_at_least, check_choice, check_finite, check_shape
+from ..library import AbstractLibrary, Polynomial
+from ..library.degrees import default_states
+from .constraints import with_velocities
+from .times import TIME_COLUMNS
+
+
+class Layout(NamedTuple):
+    """Names, terms, and what is seen.
+
+    Attributes:
+        states: Names of the states.
+        inputs: Names of the inputs.
+        library: The terms, of the states and then the inputs.
+        matrix: H, where observations are H x plus noise; None where a function is.
+        function: From a state to what is seen of it; None where a matrix is.
+    """
+
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    library: AbstractLibrary
+    matrix: Float[np.ndarray, "Ny Nx"] | None
+    function: Callable | None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the library's variables."""
+        return (*self.states, *self.inputs)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms."""
+        return self.library.names(self.variables)
+
+    @property
+    def observation(self) -> Any:
+        """As `state_space_model` takes it."""
+        if self.matrix is None:
+            return self.function
+        full = np.array_equal(self.matrix, np.eye(len(self.states)))
+        return None if full else self.matrix
+
+
+def lay_out(
+    *,
+    columns: Sequence[str] | None,
+    n_columns: int,
+    inputs: Sequence[str],
+    states: Any,
+    observation: Any,
+    library: Any,
+    degree: Any,
+    constraints: Sequence[Any] = (),
+) -> Layout:
+    """From what the user says and what the data look like.
+
+    Args:
+        columns: Names of the columns of the data, if they have any.
+        n_columns: Number of columns.
+        inputs: Names of the inputs.
+        states: Names of the states, or None.
+        observation: None, a list of the states that are seen, H, or a function.
+        library: The terms, or None for monomials.
+        degree: Degree of the monomials.
+        constraints: Those that name velocities, which are states whether they are
+            named or not.
+
+    Examples:
+        >>> laid = lay_out(columns=["v"], n_columns=1, inputs=(), states=["v", "w"],
+        ...                observation=None, library=None, degree=2)
+        >>> laid.matrix.tolist(), laid.terms
+        ([[1.0, 0.0]], ('1', 'v', 'w', 'v^2', 'v w', 'w^2'))
+    """
+    names = _names(states, columns, n_columns, observation, library, len(inputs))
+    names = tuple(with_velocities(names, constraints))
+    matrix, function = None, None
+    if callable(observation):
+        function = observation
+    else:
+        matrix = _matrix(observation, names, columns, n_columns)
+    variables = (*names, *inputs)
+    if library is None:
+        degree = check_at_least("degree", degree, 1, "Most systems are of degree 2.")
+        library = Polynomial(len(variables), degree)
+    elif not isinstance(library, AbstractLibrary):
+        raise ValueError(
+            f"`library` must be a library of terms, got {type(library).__name__}. "
+            "Give `graphgrad.Polynomial(n_states, degree)` or a sum of libraries."
+        )
+    if library.n_states != len(variables):
+        raise ValueError(
+            f"`library` must have {len(variables)} variables, the states and inputs "
+            f"{list(variables)}, got {library.n_states}. Name hidden states in "
+            "`states`."
+        )
+    _check_names("states", variables)
+    _check_names("states", library.names(variables))
+    return Layout(names, tuple(inputs), library, matrix, function)
+
+
+def _names(
+    states: Any,
+    columns: Sequence[str] | None,
+    n_columns: int,
+    observation: Any,
+    library: Any,
+    n_inputs: int,
+) -> tuple[str, ...]:
+    if states is not None:
+        if isinstance(states, str) or not all(isinstance(s, str) for s in states):
+            raise ValueError(
+                f"`states` must be a list of names, got {states!r}. For instance "
+                "['prey', 'predator']."
+            )
+        _check_names("states", states)
+        return tuple(states)
+    if observation is None:
+        return tuple(columns) if columns is not None else default_states(n_columns)
+    if isinstance(library, AbstractLibrary):
+        return default_states(library.n_states - n_inputs)
+    if not callable(observation) and np.ndim(observation) == 2:
+        return default_states(np.shape(observation)[1])
+    raise ValueError(
+        "`states` must be given with this `observation`, got None. Name all states, "
+        "those that are not seen, too."
+    )
+
+
+def _matrix(
+    observation: Any,
+    states: tuple[str, ...],
+    columns: Sequence[str] | None,
+    n_columns: int,
+) -> np.ndarray:
+    """H: one row a column of the data."""
+    if observation is None:
+        if len(states) < n_columns:
+            raise ValueError(
+                f"`states` must name a state for each of the {n_columns} columns, got "
+                f"{list(states)}. Give an `observation` if several columns see one."
+            )
+        observation = states[:n_columns] if columns is None else columns
+        for name in observation:
+            if name not in states:
+                raise ValueError(
+                    f"`y` must have columns named as states, {list(states)}, got "
+                    f"{name!r}. Rename or drop it, or give an `observation`."
+                )
+    if all(isinstance(name, str) for name in observation):
+        for name in observation:
+            check_choice("observation", name, states)
+        observation = np.eye(len(states))[[states.index(n) for n in observation]]
+    remedy = (
+        f"Give one row for each of the {n_columns} columns of the data and one column "
+        f"for each of the {len(states)} states."
+    )
+    matrix = check_finite("observation", observation, remedy)
+    check_shape("observation", matrix.shape, (n_columns, len(states)), remedy)
+    return matrix
+
+
+def _check_names(name: str, names: Sequence[str]) -> None:
+    twice = sorted({n for n in names if list(names).count(n) > 1})
+    if twice:
+        raise ValueError(
+            f"`{name}` must be names that differ, among themselves and from products "
+            f"of one another, got {twice[0]!r} twice. Rename one of them."
+        )
+    for when in TIME_COLUMNS:
+        if when in names:
+            raise ValueError(
+                f"`{name}` must not contain {when!r}, which names a column of times. "
+                "Rename it."
+            )

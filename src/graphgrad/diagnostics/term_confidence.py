@@ -1,0 +1,98 @@
+"""How sure the terms of a fit are: by its criterion, by refits, by posterior draws."""
+
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from ..confidence import Posterior, Stability, posterior, stability
+from ..fits.record import Fit
+from ..solution import PaperSolution, Solution
+from ..solvers.substeps import with_substeps
+
+
+def fit_stability(
+    key: PRNGKeyArray, fit: Fit, *, refits: int = 50, block: int | None = None
+) -> Stability:
+    """How often each term and edge comes out on resampled blocks of a fit's data.
+
+    Args:
+        key: Random key.
+        fit: A fit by the adaptive solver.
+        refits: Number of refits.
+        block: Rows of a block; a fifth of the series, at most 50, if None.
+    """
+    settings, prepared = fit.task.settings, fit.task.prepared
+    penalty = settings["penalty"]
+    return stability(
+        key,
+        fit.data.ys,
+        with_substeps(prepared.data.model, fit.substeps),
+        _adaptive(fit, "stability"),
+        refits=refits,
+        block=block,
+        engine=fit.engine,
+        learn=_learnt_inside(fit),
+        constraints=tuple(settings["constraints"]),
+        states=fit.layout.variables,
+        weight=1.0 if penalty is None else penalty,
+    )
+
+
+def fit_posterior(
+    key: PRNGKeyArray,
+    fit: Fit,
+    *,
+    draws: int = 1000,
+    warm_up: int = 200,
+    num_particles: int = 30,
+) -> Posterior:
+    """Posterior probabilities of the terms and edges of a fit, by particle Gibbs.
+
+    Args:
+        key: Random key.
+        fit: A fit by the adaptive solver.
+        draws: Number of draws.
+        warm_up: Number of draws before these that are not kept.
+        num_particles: Number of particles.
+    """
+    return posterior(
+        key,
+        fit.data.ys,
+        fit.data.model,
+        _adaptive(fit, "posterior"),
+        draws=draws,
+        warm_up=warm_up,
+        learn=_learnt_inside(fit),
+        constraints=tuple(fit.task.settings["constraints"]),
+        states=fit.layout.variables,
+        num_particles=num_particles,
+    )
+
+
+def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
+    """How sure each term is against leaving it out, by the fit's own criterion.
+
+    Half the difference of two models' extended BIC is their log odds (Kass and
+    Raftery, JASA 90, 1995). Leaving a term out costs the square of its distance from
+    zero in standard errors, and saves its penalty. What was given is sure.
+    """
+    away = fit.solution.departures()
+    known = fit.standard_errors > 0
+    errors = np.where(known, fit.standard_errors, 1.0)
+    odds = ((away / errors) ** 2 - fit.term_penalties) / 2
+    # An estimate of what is all but certain says no more than that.
+    sure = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
+    return np.where(away != 0, np.where(known, sure, 1.0), 0.0)
+
+
+def _learnt_inside(fit: Fit) -> tuple[str, ...]:
+    """A block begins where the series was, not where it began."""
+    return tuple(part for part in fit.task.prepared.learn if part != "initial")
+
+
+def _adaptive(fit: Fit, who: str) -> Solution:
+    if isinstance(fit.solution, PaperSolution):
+        raise ValueError(
+            f"`solver` must be 'adaptive' for `{who}`, got 'paper'. Fit anew with "
+            "`solver='adaptive'`."
+        )
+    return fit.solution

@@ -1,0 +1,126 @@
+"""Equations and graph of a fit, for people and for other programs.
+
+All of them are about the same coefficients, `fit.coefficients`, which simulations and
+forecasts use, too.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..checks import check_positive
+from ..data.times import is_regular
+from ..equations import equations, latex, numpy_function, numpy_source, to_sympy
+from ..fits.record import Fit
+from ..graph import to_networkx
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import sympy
+
+LEAST_STEPS = 3
+"""Fewer rows than this have no strength of an edge."""
+
+
+def fit_equations(
+    fit: Fit, digits: int | None = None, *, align: bool = False, form: Any = None
+) -> list[str]:
+    """One line a state; arguments as for `GraphGrad.equations`."""
+    how = {**_rounding(fit, digits), "form": form}
+    return equations(*found_terms(fit), **how, dynamics=fit.dynamics, align=align)
+
+
+def fit_latex(fit: Fit, digits: int | None = None, *, form: Any = None) -> list[str]:
+    """One line of LaTeX a state."""
+    how = {**_rounding(fit, digits), "form": form}
+    return latex(*found_terms(fit), **how, dynamics=fit.dynamics)
+
+
+def fit_sympy(
+    fit: Fit, digits: int | None = None, *, form: Any = None
+) -> "list[sympy.Expr]":
+    """One SymPy expression a state."""
+    how = {"digits": digits, "form": form}
+    return to_sympy(*found_terms(fit), **how, dynamics=fit.dynamics)
+
+
+def fit_numpy_function(
+    fit: Fit,
+    digits: int | None = None,
+    *,
+    step: float | None = None,
+    substeps: int | None = None,
+    form: Any = None,
+) -> Callable[..., np.ndarray]:
+    """A NumPy function; arguments as for `GraphGrad.numpy_function`."""
+    how = {**_substeps(fit, step, substeps), "digits": digits, "form": form}
+    return numpy_function(*found_terms(fit), **how, dynamics=fit.dynamics)
+
+
+def fit_numpy_source(
+    fit: Fit,
+    digits: int | None = None,
+    *,
+    step: float | None = None,
+    substeps: int | None = None,
+    form: Any = None,
+) -> str:
+    """Python source of `fit_numpy_function`."""
+    how = {**_substeps(fit, step, substeps), "digits": digits, "form": form}
+    return numpy_source(*found_terms(fit), **how, dynamics=fit.dynamics)
+
+
+def fit_graph(
+    fit: Fit, edge_confidence: Float[np.ndarray, "Nx Nv"] | None = None
+) -> "nx.DiGraph":
+    """The directed graph of a fit, with strengths by its smoothed states."""
+    trajectory, inputs = _longest(fit)
+    return to_networkx(
+        *found_terms(fit),
+        dynamics=fit.dynamics,
+        dt=fit.dt,
+        trajectory=trajectory,
+        inputs=inputs,
+        edge_confidence=edge_confidence,
+    )
+
+
+def found_terms(fit: Fit) -> tuple[Any, ...]:
+    """Coefficients, library and names of its variables."""
+    return fit.coefficients, fit.layout.library, fit.layout.variables
+
+
+def _rounding(fit: Fit, digits: int | None) -> dict[str, Any]:
+    if digits is not None:
+        return {"digits": digits}
+    return {"standard_errors": fit.standard_errors}
+
+
+def _substeps(fit: Fit, step: float | None, substeps: int | None) -> dict[str, Any]:
+    """How a step of a flow is divided: as the fit's, if nothing else is said."""
+    if step is None or substeps is not None:
+        return {"step": step, "substeps": 1 if substeps is None else substeps}
+    step = check_positive("step", step, "It is a length of time.")
+    # 0.3 is 3 steps of 0.1, whatever the rounding.
+    many = math.ceil(fit.substeps * step / fit.dt - 1e-9)
+    return {"step": step, "substeps": max(1, many)}
+
+
+def _longest(fit: Fit) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Smoothed states and inputs of the longest series with equal steps, if any."""
+    regular = [
+        i
+        for i, series in enumerate(fit.panel.series)
+        if is_regular(series.times, fit.dt)
+        and len(series.values) >= LEAST_STEPS
+        and np.isfinite(fit.smoothed[i].mean).all()
+    ]
+    if not regular:
+        return None, None
+    chosen = max(regular, key=lambda i: len(fit.panel.series[i].values))
+    inputs = fit.task.inputs
+    acting = None if inputs is None else inputs.series[chosen].values[1:]
+    return fit.smoothed[chosen].mean, acting

@@ -1,0 +1,166 @@
+"""Pictures of a fit by `graphgrad.plots`; further options are passed on to it."""
+
+import warnings
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from .. import plots
+from ..checks import check_at_least
+from ..diagnostics.residuals import fit_residuals
+from ..fits.record import Fit
+from ..prediction.forecast import forecast
+from ..prediction.rollout import rate_of, simulate
+from ..solution import PaperSolution
+from ..solvers import AdaptiveProgress
+from .equations import found_terms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def coefficients(fit: Fit, ax: Any = None, **options: Any) -> "Axes":
+    """The matrix of coefficients."""
+    return plots.plot_coefficients(*found_terms(fit), ax=ax, **options)
+
+
+def path(fit: Fit, ax: Any = None, **options: Any) -> "Axes":
+    """The regularisation path, with the penalty of the fit."""
+    if isinstance(fit.solution, PaperSolution):
+        raise ValueError(
+            "`solver` must be 'adaptive' for `plot_path`, got 'paper', which has "
+            "no path of prices. Fit with `solver='adaptive'`."
+        )
+    options.setdefault("chosen", fit.task.term_penalty)
+    found, prices = fit.solution.path, fit.solution.prices
+    return plots.plot_path(found, prices, *found_terms(fit)[1:], ax=ax, **options)
+
+
+def states(
+    fit: Fit, ax: Any = None, *, series: int = 0, **options: Any
+) -> "list[Axes]":
+    """Smoothed states with 90 % bands over the data."""
+    number = _number(fit, series)
+    estimate = fit.smoothed[number]
+    spread = np.einsum("tii->ti", estimate.covariance)
+    given = {
+        "times": fit.times(number),
+        "deviations": np.sqrt(np.maximum(spread, 0)),
+        "data": fit.seen_states(number),
+        "states": fit.layout.states,
+    }
+    return plots.plot_states(estimate.mean, ax=ax, **{**given, **options})
+
+
+def residuals(
+    key: PRNGKeyArray, fit: Fit, ax: Any = None, *, series: int = 0, **options: Any
+) -> "list[Axes]":
+    """Standardised one-step residuals: over time, distribution, autocorrelation."""
+    number = _number(fit, series)
+    found = fit_residuals(key, fit)
+    values = found[number] if isinstance(found, list) else found
+    given = {"times": fit.times(number), "states": fit.columns}
+    return plots.plot_residuals(values, ax=ax, **{**given, **options})
+
+
+def forecasts(
+    key: PRNGKeyArray,
+    fit: Fit,
+    steps: int = 100,
+    ax: Any = None,
+    *,
+    members: int = 200,
+    **options: Any,
+) -> "list[Axes]":
+    """What comes after the series of the fit, as fans."""
+    ahead = forecast(
+        key,
+        fit,
+        steps,
+        smoothing_key=key,
+        members=members,
+        future_inputs=options.pop("future_inputs", None),
+    )
+    draws = ahead.states.members
+    alive = np.isfinite(draws).all(axis=(1, 2))
+    if not alive.any():
+        raise ValueError(
+            f"`steps` must be few enough that members are left, got {steps}: all "
+            f"diverged. {ahead.message}"
+        )
+    shown = max(2, min(3 * steps, len(fit.smoothed[0].mean)))
+    when = fit.times(0)
+    given = {
+        "times": when[-1] + fit.dt * np.arange(1, steps + 1),
+        "history": fit.smoothed[0].mean[-shown:],
+        "history_times": when[-shown:],
+        "states": fit.layout.states,
+    }
+    return plots.plot_forecast(draws[alive], ax=ax, **{**given, **options})
+
+
+def phase(
+    key: PRNGKeyArray, fit: Fit, ax: Any = None, *, series: int = 0, **options: Any
+) -> "Axes":
+    """One state against another: data, smoothed states, a simulation."""
+    number = _number(fit, series)
+    trajectory, inputs = fit.smoothed[number].mean, fit.task.inputs
+    acting = None if inputs is None else inputs.series[number].values[1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one that diverges ends in the picture
+        steps = len(trajectory) - 1
+        alone = simulate(key, fit, trajectory[0], steps, inputs=acting)
+    given = {
+        "data": fit.seen_states(number),
+        "simulated": alone,
+        "rate": rate_of(fit) if fit.dynamics == "flow" else None,
+        "states": fit.layout.states,
+    }
+    return plots.plot_phase(trajectory, ax=ax, **{**given, **options})
+
+
+def convergence(fit: Fit, ax: Any = None, **options: Any) -> "list[Axes]":
+    """How the fit went: log-likelihood and number of terms."""
+    heights, counts, given = _course(fit)
+    return plots.plot_convergence(heights, counts, ax=ax, **{**given, **options})
+
+
+def _number(fit: Fit, series: Any) -> int:
+    number = check_at_least("series", series, 0, "The first one is 0.")
+    if number >= len(fit.panel.series):
+        raise ValueError(
+            f"`series` must be below the number of series, {len(fit.panel.series)}, "
+            f"got {number}. The first one is 0."
+        )
+    return number
+
+
+def _course(fit: Fit) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Log-likelihoods, numbers of terms, and options of the picture."""
+    solution = fit.solution
+    if isinstance(solution, PaperSolution):
+        heights = [np.asarray(part) for part in solution.log_likelihoods]
+        terms = [np.count_nonzero(np.asarray(p), axis=(-2, -1)) for p in solution.path]
+        counts = [
+            np.repeat(number, part.shape[1])
+            for number, part in zip(terms, heights, strict=True)
+        ]
+        flat = np.concatenate([part.ravel() for part in heights])
+        return flat, np.concatenate(counts), {}
+    reported = [p for p in fit.trace if isinstance(p, AdaptiveProgress)]
+    if not reported:
+        raise ValueError(
+            "`plot_convergence` must be called on a fit that told how it went, got "
+            "one from a file, or with `selection='held-out'`. Fit anew; until then "
+            "`solution_.start_criteria` says how the starts ended."
+        )
+    # Sweeps are counted anew in each stage.
+    steps = np.array([p.sweeps for p in reported])
+    begin = np.concatenate([[True], np.diff(steps) <= 0])
+    begin[1:] |= [a.stage != b.stage for a, b in pairwise(reported)]
+    more = np.where(begin, steps, np.diff(steps, prepend=0))
+    given = {"sweeps": np.cumsum(more), "stages": [p.stage for p in reported]}
+    heights = np.array([p.log_likelihood for p in reported])
+    return heights, np.array([p.n_nonzero for p in reported]), given

@@ -1,0 +1,203 @@
+"""What a report says of a fit, gathered as plain values."""
+
+import importlib.metadata
+import platform
+import warnings
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from ..checks import check_at_least, shortened
+from ..diagnostics.residuals import fit_residuals, residual_verdicts
+from ..diagnostics.term_confidence import criterion_confidence
+from ..equations.prepare import prepare
+from ..equations.terms import Monomial
+from ..fits.record import Fit
+from ..plots.phase import vector_field
+from ..prediction.forecast import forecast
+from ..prediction.rollout import rate_of
+from ..report import Findings
+from ..solution import PaperSolution
+from .equations import fit_graph, fit_latex
+
+PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
+"""Packages whose versions matter where results differ."""
+
+LEVEL = 0.9
+"""Probability of the bands of the states."""
+
+FIELD = (17, 13)
+"""Arrows of the vector field in both directions."""
+
+
+def fit_findings(
+    key: PRNGKeyArray,
+    fit: Fit,
+    *,
+    title: str | None = None,
+    steps: Any = 50,
+    term_confidence: Float[np.ndarray, "Nx M"] | None = None,
+    edge_confidence: Float[np.ndarray, "Nx Nv"] | None = None,
+) -> Findings:
+    """What a report says of a fit, as plain values.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        title: Heading of the page.
+        steps: How many steps to forecast; 0 for none.
+        term_confidence: How sure each term is; by the fit's criterion if None.
+        edge_confidence: How sure each edge is, if that is known.
+    """
+    steps = check_at_least("forecast", steps, 0, "0 leaves the forecast out.")
+    layout = fit.layout
+    shown = prepare(fit.coefficients, layout.library, layout.variables, fit.dynamics)
+    sure, source = _confidence(fit, term_confidence)
+    ahead, notes = _ahead(key, fit, steps)
+    rows = [len(series.values) for series in fit.panel.series]
+    found = fit_residuals(key, fit)
+    return Findings(
+        title=title or f"What acts on {shortened(layout.states, 4)}",
+        states=tuple(layout.states),
+        inputs=tuple(layout.inputs),
+        terms=shown.names,
+        incidence=np.asarray(layout.library.incidence, float),
+        monomials=np.array([isinstance(t, Monomial) for t in shown.terms]),
+        coefficients=fit.coefficients,
+        dynamics=fit.dynamics,
+        standard_errors=fit.standard_errors,
+        term_confidence=sure,
+        edge_confidence=edge_confidence,
+        edge_strength=_strengths(fit),
+        latex=tuple(fit_latex(fit)),
+        times=np.concatenate([fit.times(i) for i in range(len(rows))]),
+        breaks=tuple(np.cumsum(rows)[:-1].tolist()),
+        columns=fit.columns,
+        data=np.concatenate([series.values for series in fit.panel.series]),
+        means=np.concatenate([e.mean for e in fit.smoothed]),
+        bands=np.concatenate([e.band(LEVEL) for e in fit.smoothed]),
+        residuals=np.concatenate(found if isinstance(found, list) else [found]),
+        verdicts=tuple(residual_verdicts(fit, found)),
+        outcome=fit.solution.outcome.name,
+        advice=fit.solution.advice,
+        summary=(*source, *notes),
+        scores=_scores(fit),
+        settings={
+            name: _short(value)
+            for name, value in fit.task.settings.items()
+            if name != "callback"
+        },
+        versions=_versions(),
+        **_path(fit),
+        **_field(fit),
+        **ahead,
+    )
+
+
+def _confidence(
+    fit: Fit, known: np.ndarray | None
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """How sure each term is, and where that comes from."""
+    if known is not None:
+        return known, ()
+    if isinstance(fit.solution, PaperSolution):
+        return None, ()
+    return criterion_confidence(fit), (
+        "How sure a term is was worked out from its standard error and what a term "
+        "costs: against leaving it out, not against another in its place. "
+        "`stability` and `posterior` ask more.",
+    )
+
+
+def _field(fit: Fit) -> dict[str, Any]:
+    """Where a flow leads in the plane of the first two states."""
+    if fit.dynamics != "flow" or len(fit.layout.states) < 2:
+        return {}
+    path = np.concatenate([estimate.mean for estimate in fit.smoothed])
+    seen = [fit.seen_states(i) for i in range(len(fit.panel.series))]
+    there = np.concatenate([path, *seen])[:, :2]
+    there = np.where(np.isfinite(there), there, np.nan)
+    if np.isnan(there).all(axis=0).any():
+        return {}
+    low, high = np.nanmin(there, axis=0), np.nanmax(there, axis=0)
+    # A state that does not move has a plane about it, too.
+    edge = np.maximum(0.05 * (high - low), 1e-9 * (1 + np.abs(high)))
+    (x0, y0), (x1, y1) = (low - edge).tolist(), (high + edge).tolist()
+    limits = ((x0, x1), (y0, y1))
+    found = vector_field(rate_of(fit), path, (0, 1), limits, size=FIELD)
+    return {"field_x": found.x, "field_y": found.y, "field": found.rates}
+
+
+def _ahead(
+    key: PRNGKeyArray, fit: Fit, steps: int
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Quantiles of a forecast, and what is to be said about it."""
+    if steps == 0 or len(fit.panel.series) > 1 or fit.layout.inputs:
+        return {}, ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the message says it, too
+        found = forecast(key, fit, steps, smoothing_key=key)
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    # Times of a forecast go on from the last row, also where rows have none.
+    begin = fit.times(0)[-1]
+    given = {
+        "forecast_times": begin + fit.dt * np.arange(1, steps + 1),
+        "forecast_levels": levels,
+        "forecast": found.states.quantile(levels),
+    }
+    return given, (found.message,) if found.message else ()
+
+
+def _strengths(fit: Fit) -> np.ndarray | None:
+    """Of the edges from variables (columns) to states (rows); NaN where none is."""
+    variables, states = fit.layout.variables, fit.layout.states
+    out = np.full((len(states), len(variables)), np.nan)
+    for source, target, data in fit_graph(fit).edges(data=True):
+        if "strength" in data:
+            place = states.index(target), variables.index(source)
+            out[place] = data["strength"]
+    return None if np.isnan(out).all() else out
+
+
+def _path(fit: Fit) -> dict[str, Any]:
+    """The regularisation path."""
+    if isinstance(fit.solution, PaperSolution):
+        return {}
+    prices = np.asarray(fit.solution.prices, float)
+    chosen = int(np.argmin(np.abs(np.log(prices / fit.task.term_penalty))))
+    path = np.asarray(fit.solution.path, float)
+    return {"prices": prices, "path": path, "chosen": chosen}
+
+
+def _scores(fit: Fit) -> dict[str, Any]:
+    values = np.concatenate([series.values for series in fit.panel.series])
+    scores: dict[str, Any] = {
+        "rows": len(values),
+        "missing": f"{np.isnan(values).mean():.1%}",
+        "log-likelihood": float(fit.solution.log_likelihood),
+    }
+    if not isinstance(fit.solution, PaperSolution):
+        scores["extended BIC"] = float(fit.solution.criterion)
+    in_what = "in a unit of time" if fit.dynamics == "flow" else "in a step"
+    names = (
+        f"deviation of the process noise {in_what}",
+        "deviation of the measurement noise",
+    )
+    for name, variances in zip(names, fit.variances, strict=True):
+        deviations = ", ".join(f"{value:.3g}" for value in np.sqrt(variances)[:6])
+        more = ", ..." * (len(variances) > 6)
+        scores[name] = deviations + more
+    if fit.needs_no_noise:
+        scores[names[0]] = "none is needed"
+    return scores
+
+
+def _versions() -> dict[str, str]:
+    parts = {part: importlib.metadata.version(part) for part in PARTS}
+    return {"Python": platform.python_version(), **parts}
+
+
+def _short(value: Any, most: int = 200) -> str:
+    text = str(value)
+    return text if len(text) <= most else f"{text[:most]} ..."

@@ -1,0 +1,84 @@
+"""The summary of a fit: size, outcome, equations, edges, residuals."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from ..diagnostics.residuals import fit_residuals, residual_verdicts
+from ..dynamics import MOTIONS
+from ..fits.record import Fit
+from ..report.text import listed
+from .equations import fit_equations, fit_graph
+
+MOST_EDGES = 20
+"""More edges than this are not listed one by one."""
+
+
+def fit_summary(
+    key: PRNGKeyArray,
+    fit: Fit,
+    edge_confidence: Float[np.ndarray, "Nx Nv"] | None = None,
+) -> str:
+    """What acts on what, how sure that is, how the fit ended and what to do."""
+    rows = sum(len(series.values) for series in fit.panel.series)
+    series = len(fit.panel.series)
+    there = fit.solution.departures() != 0
+    found, given = int(np.sum(there)), int(np.sum(there & ~fit.estimated))
+    possible = max(fit.task.n_open + given, found)
+    source = f"{rows} rows" + (f" of {series} series" if series > 1 else "")
+    blocks = [
+        [
+            f"{_count(len(fit.layout.states), 'state')} from {source}, in steps of "
+            f"{fit.dt:g}: a {MOTIONS[fit.dynamics]}.",
+            f"{found} of {possible} possible terms "
+            f"{'is' if found == 1 else 'are'} there"
+            f"{f', {given} of them given' if given else ''}.",
+            *["No process noise is needed."] * fit.needs_no_noise,
+            f"Outcome: {fit.solution.outcome.name}. {fit.solution.advice}",
+        ],
+        fit_equations(fit, align=True),
+        _edges(fit, fit_graph(fit, edge_confidence)),
+        [
+            f"Residuals of {line}"
+            for line in residual_verdicts(fit, fit_residuals(key, fit))
+        ],
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _edges(fit: Fit, graph: Any) -> list[str]:
+    """A sentence for each edge, or for each of the strongest."""
+    errors, away = fit.standard_errors, np.abs(fit.solution.departures())
+    known = errors > 0
+    sure = np.divide(away, errors, out=np.full(away.shape, np.inf), where=known)
+    edges = list(graph.edges(data=True))
+    if len(edges) > MOST_EDGES:
+        strongest = sorted(edges, key=lambda edge: -edge[2].get("strength", 0.0))
+        edges = strongest[:MOST_EDGES]
+    lines = []
+    for source, target, data in edges:
+        i = fit.layout.states.index(target)
+        columns = [fit.layout.terms.index(term) for term in data["terms"]]
+        best = float(max(sure[i, j] for j in columns))
+        how = f"{best:.0f} standard errors from 0" if best < np.inf else "as given"
+        if "confidence" in data:
+            how += f", confidence {100 * data['confidence']:.0f} %"
+        whom = "itself" if source == target else target
+        lines.append(
+            f"{source} acts on {whom} through {_listed(data['terms'])}, {how}."
+        )
+    moved = {target for _, target in graph.edges}
+    lines += [f"Nothing acts on {s}." for s in fit.layout.states if s not in moved]
+    left = graph.number_of_edges() - len(edges)
+    return [*lines, f"{left} weaker edges are not listed."] if left else lines
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more terms"
+    return listed(list(names))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

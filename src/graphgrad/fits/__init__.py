@@ -1,0 +1,1 @@
+"""Fits as plain records: what goes into one, and what came out."""

@@ -1,0 +1,126 @@
+"""What goes into a fit: settings, data, names and terms, the model to start from."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ..checks import check_at_least
+from ..data.constraints import velocities
+from ..data.frames import input_names
+from ..data.layout import Layout, lay_out
+from ..data.series import Panel
+from ..engines import (
+    AbstractEngine,
+    choose_engine,
+)
+from ..model import StateSpaceModel, knowledge
+from .starting_model import Prepared, choose_dynamics, starting_model
+
+
+class Task(NamedTuple):
+    """What goes into a fit.
+
+    Attributes:
+        settings: What the user asked for, by the names of the estimator's parameters.
+        panel: The data.
+        inputs: Their inputs, if there are any.
+        layout: Names, terms, what is seen.
+        prepared: The model that the solver starts from, with the rows.
+        engine: How states are inferred.
+        n_open: Number of free parameters.
+        ties: How coefficients follow from parameters, under linear constraints.
+    """
+
+    settings: dict[str, Any]
+    panel: Panel
+    inputs: Panel | None
+    layout: Layout
+    prepared: Prepared
+    engine: AbstractEngine
+    n_open: int
+    ties: Float[np.ndarray, "n P"] | None
+
+    @property
+    def unit_penalty(self) -> float:
+        """Penalty of a coefficient by the extended BIC, whatever its degree."""
+        seen = np.sum(~np.isnan(self.prepared.data.ys))
+        return float(np.log(seen) + 2 * np.log(max(1, self.n_open)))
+
+    @property
+    def term_penalty(self) -> float:
+        """Penalty of a term in this fit, whatever its degree."""
+        weight = self.settings["penalty"]
+        return self.unit_penalty * (1.0 if weight is None else weight)
+
+
+def make_task(
+    settings: Mapping[str, Any],
+    panel: Panel,
+    inputs: Panel | None = None,
+    dynamics: str | None = None,
+) -> Task:
+    """What goes into a fit to these data.
+
+    Args:
+        settings: By the names of the estimator's parameters.
+        panel: The data.
+        inputs: Their inputs, if there are any.
+        dynamics: Other dynamics than those of the settings.
+    """
+    asked = settings["dynamics"] if dynamics is None else dynamics
+    dynamics = choose_dynamics(asked, panel, settings["dt"], settings["solver"])
+    constraints = settings["constraints"]
+    layout = lay_out(
+        columns=panel.names,
+        n_columns=panel.n_columns,
+        inputs=input_names(inputs),
+        states=settings["states"],
+        observation=settings["observation"],
+        library=settings["library"],
+        degree=settings["degree"],
+        constraints=constraints,
+    )
+    prepared = starting_model(
+        panel,
+        inputs,
+        layout,
+        dt=settings["dt"],
+        dynamics=dynamics,
+        inputs_between=settings["inputs_between"],
+        state_noise=settings["state_noise"],
+        observation_noise=settings["observation_noise"],
+        initial=settings["initial"],
+        velocities=velocities(constraints),
+    )
+    constrained = knowledge(
+        constraints,
+        layout.library,
+        layout.variables,
+        n_inputs=len(layout.inputs),
+        dynamics=dynamics,
+    )
+    model = prepared.data.model
+    return Task(
+        settings=dict(settings),
+        panel=panel,
+        inputs=inputs,
+        layout=layout,
+        prepared=prepared,
+        engine=make_engine(settings["engine"], settings["n_particles"], model),
+        n_open=int(np.sum(constrained.open)),
+        ties=constrained.ties,
+    )
+
+
+def make_engine(
+    engine: str | AbstractEngine, n_particles: Any, model: StateSpaceModel
+) -> AbstractEngine:
+    """The engine that is asked for, with as many particles or members as are."""
+    made, _ = choose_engine(engine, model)
+    if n_particles is None or isinstance(engine, AbstractEngine):
+        return made
+    n = check_at_least("n_particles", n_particles, 3, "Leave it out for 100.")
+    # What draws takes the number of its draws first.
+    return type(made)(n) if made.stochastic else made  # pyright: ignore

@@ -1,0 +1,1 @@
+"""States, forecasts and their skill, from the record of a fit."""

@@ -1,0 +1,209 @@
+"""States inferred with a fitted model: smoothed, filtered, filled in, and scored."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..checks import check_finite
+from ..compiling import compiled
+from ..data.frames import filled_in
+from ..data.series import Panel
+from ..data.times import row_times
+from ..engines import AbstractEngine, FilteredLaws, Sweep
+from ..fits.estimate import StateEstimate
+from ..fits.record import Fit, at_rows
+from ..fits.rows import first_means, lay_rows
+from ..model import Arranged, GaussianNoise, LinearGaussian, StateSpaceModel
+
+ITERATIONS = 5
+"""Smoother passes after the first, each about the trajectory of the one before."""
+
+
+def smooth(
+    key: PRNGKeyArray,
+    fit: Fit,
+    y: Any = None,
+    times: Any = None,
+    inputs: Any = None,
+    *,
+    at: Any = None,
+) -> Any:
+    """States given all of the data, at their rows or, of a flow, at other times.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        y: Other data than those of the fit, as for `read_panel`.
+        times: When their rows were observed.
+        inputs: Their inputs, one row for each of `y`.
+        at: Times of one series where the states of a flow are wanted.
+
+    Returns:
+        A `StateEstimate`; a list of them for a list of series.
+    """
+    if at is not None:
+        panel = fit.panel if y is None else fit.rows(y, times, inputs)[0]
+        return states_at(key, fit, panel, at)
+    panel, estimates, _ = smoothed_rows(key, fit, y, times, inputs)
+    return panel.as_given(estimates)
+
+
+def smoothed_rows(
+    key: PRNGKeyArray, fit: Fit, y: Any, times: Any, inputs: Any
+) -> tuple[Panel, list[StateEstimate], Arranged]:
+    """Data, their smoothed states and the model with their rows: the fit's if None."""
+    if y is None:
+        return fit.panel, fit.smoothed, fit.data
+    panel, data = fit.rows(y, times, inputs)
+    return panel, smoothed_states(key, fit.engine, data), data
+
+
+def filtered(
+    key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
+) -> Any:
+    """States given the data so far; arguments and result as for `smooth`."""
+    panel, data = fit.given_rows(y, times, inputs)
+    return panel.as_given(filtered_states(key, fit.engine, data)[0])
+
+
+def fill(
+    key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
+) -> Any:
+    """Data with what was not observed filled in by smoothing, as they were given.
+
+    Arguments as for `smooth`.
+    """
+    panel, estimates, _ = smoothed_rows(key, fit, y, times, inputs)
+    seen = fit.model.observation.mean
+    return panel.as_given(
+        [
+            filled_in(series, np.asarray(seen(jnp.asarray(estimate.mean))))
+            for series, estimate in zip(panel.series, estimates, strict=True)
+        ]
+    )
+
+
+def score(key: PRNGKeyArray, fit: Fit, y: Any, times: Any, inputs: Any) -> float:
+    """Mean log-density of an observed entry of other data given what came before.
+
+    Arguments as for `smooth`.
+    """
+    _, data = fit.rows(y, times, inputs)
+    return predictive_log_density(
+        key, fit.engine, data, given_first=fit.begins_anywhere
+    )
+
+
+def smoothed_states(
+    key: PRNGKeyArray, engine: AbstractEngine, data: Arranged
+) -> list[StateEstimate]:
+    """States given all of the data, series by series."""
+    ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
+    means, covariances, _ = _smooth(key, engine, data.model, ys)
+    return at_rows(data, np.asarray(means)[1:], np.asarray(covariances)[1:])
+
+
+def filtered_states(
+    key: PRNGKeyArray, engine: AbstractEngine, data: Arranged
+) -> tuple[list[StateEstimate], list[Float[np.ndarray, "length"]]]:
+    """States given the data so far, and log-densities of each row given those before.
+
+    Both series by series. Steps that no row belongs to observe nothing and have density
+    one.
+    """
+    ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
+    found = _filter(key, engine, data.model, ys)
+    increments = np.asarray(found.increments)
+    estimates = at_rows(data, np.asarray(found.means), np.asarray(found.covariances))
+    return estimates, [increments[rows] for rows in data.rows]
+
+
+def states_at(key: PRNGKeyArray, fit: Fit, panel: Panel, at: Any) -> StateEstimate:
+    """Smoothed states of a flow at any times: rows of which nothing was observed.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        panel: One series.
+        at: The times.
+    """
+    if fit.dynamics != "flow" or fit.layout.inputs or len(panel.series) != 1:
+        raise ValueError(
+            "`at` must be absent but for one series of a flow without inputs, got "
+            f"{at!r:.40}. Leave it out for the states at the rows."
+        )
+    wanted = np.atleast_1d(check_finite("at", at, "Give times."))
+    (series,) = panel.series
+    times = row_times(series, fit.dt)
+    if wanted.min() < times[0]:
+        raise ValueError(
+            f"`at` must not be before the first row at {times[0]:g}, got "
+            f"{wanted.min():g}. Leave out earlier times."
+        )
+    every = np.unique(np.concatenate([times, wanted]))
+    values = np.full((len(every), panel.n_columns), np.nan)
+    values[np.searchsorted(every, times)] = series.values
+    wider = panel._replace(series=(series._replace(values=values, times=every),))
+    means = first_means(fit.initial, fit.layout, panel)
+    data = lay_rows(fit.model, wider, None, fit.dt, means)
+    (found,) = smoothed_states(key, fit.engine, data)
+    places = np.searchsorted(every, wanted)
+    return StateEstimate(found.mean[places], found.covariance[places])
+
+
+def predictive_log_density(
+    key: PRNGKeyArray, engine: AbstractEngine, data: Arranged, *, given_first: bool
+) -> float:
+    """Mean log-density of an observed entry given what came before it.
+
+    Where noises are not Gaussian it is Laplace's approximation for all rows together.
+
+    Args:
+        key: Random key.
+        engine: How states are inferred.
+        data: The model and the rows.
+        given_first: Leave out the first row of each series, where that says where the
+            series begins.
+    """
+    model = data.model
+    gaussian = isinstance(model.transition.noise, GaussianNoise) and isinstance(
+        model.observation, LinearGaussian
+    )
+    entries = [np.sum(~np.isnan(data.ys[rows]), axis=1) for rows in data.rows]
+    if not (gaussian or engine.stochastic):
+        ys = jnp.asarray(data.ys, model.initial_mean.dtype)
+        total = float(_smooth(key, engine, model, ys)[2])
+        return total / max(1, int(sum(map(np.sum, entries))))
+    first = 1 if given_first else 0
+    _, increments = filtered_states(key, engine, data)
+    total = sum(float(np.sum(part[first:])) for part in increments)
+    return total / max(1, int(sum(np.sum(part[first:]) for part in entries)))
+
+
+@compiled
+def _smooth(
+    key: PRNGKeyArray, engine: AbstractEngine, model: StateSpaceModel, ys: Array
+) -> tuple[Array, Array, Array]:
+    """Smoothed means and covariances, and the log-likelihood."""
+    sweep = engine.sweep(key, model, ys)
+    if engine.stochastic:
+        return sweep.means(), sweep.covariances(), sweep.log_likelihood
+
+    def again(_: Array, sweep: Sweep) -> Sweep:
+        new = engine.sweep(key, model, ys, sweep.path)
+        # A trajectory that diverged is not followed.
+        sound = jnp.isfinite(new.log_likelihood) & jnp.all(jnp.isfinite(new.path))
+        return jax.tree.map(lambda a, b: jnp.where(sound, a, b), new, sweep)
+
+    sweep = jax.lax.fori_loop(0, ITERATIONS, again, sweep)
+    return sweep.means(), sweep.covariances(), sweep.log_likelihood
+
+
+@compiled
+def _filter(
+    key: PRNGKeyArray, engine: AbstractEngine, model: StateSpaceModel, ys: Array
+) -> FilteredLaws:
+    return engine.filter(key, model, ys)

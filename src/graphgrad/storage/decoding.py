@@ -1,0 +1,200 @@
+"""A fit from a header and arrays, each checked before it is used."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..data.series import Panel, Series
+from ..fits.record import Fit, Inferred, complete_fit
+from ..fits.task import Task, make_task
+from ..model import StateSpaceModel, check_dynamics
+from ..solution import Outcome, PaperSolution, Solution
+from .consistency import check_header, check_library, checked_names
+from .encoding import GROUPED, array_fields, plain_fields
+
+MOST_SUBSTEPS = 4096
+"""More Runge-Kutta steps an interval than this no fit has."""
+
+
+class Stored:
+    """Arrays of a file, which are as their names and places say, or are refused.
+
+    Args:
+        header: The header that came with them.
+        arrays: The arrays.
+    """
+
+    def __init__(self, header: dict[str, Any], arrays: dict[str, np.ndarray]):
+        self.header, self.arrays = header, arrays
+        self._sizes: dict[str, int] = {}
+
+    def take(self, name: str, shape: str, kinds: str = "f") -> np.ndarray:
+        """An array; sizes of the same name are the same in all of them."""
+        if name not in self.arrays:
+            raise ValueError(f"it has no array {name!r}")
+        array = self.arrays[name]
+        dims = shape.split()
+        good = array.ndim == len(dims) and array.dtype.kind in kinds
+        if good:
+            found = zip(dims, array.shape, strict=True)
+            good = all(self._sizes.setdefault(d, size) == size for d, size in found)
+        if not good:
+            wanted = [self._sizes.get(d, d) for d in dims]
+            raise ValueError(
+                f"its array {name!r} must have shape {wanted}, got "
+                f"{list(array.shape)} of {array.dtype}"
+            )
+        return array
+
+    def dynamics(self, asked: Any) -> str:
+        """Those of the fit, which are the ones that were asked for, if any were."""
+        found = check_dynamics(self.header["dynamics"])
+        if asked not in ("auto", found):
+            raise ValueError(
+                f"its dynamics in model.json are {found!r}, and in its settings "
+                f"{asked!r}"
+            )
+        return found
+
+    def panels(self) -> tuple[Panel, Panel | None]:
+        """The data and their inputs."""
+        data, names = self.header["data"], self.header["inputs"]
+        columns, driven = (checked_names(data[k]) for k in ("columns", "inputs"))
+        series, inputs = [], []
+        for i, timed in enumerate(data["timed"]):
+            values = self.take(f"values_{i}", f"rows_{i} Ny")
+            times = self.take(f"times_{i}", f"rows_{i}") if timed else None
+            series.append(Series(values, columns, times, None))
+            if names:
+                acting = self.take(f"inputs_{i}", f"rows_{i} Nu")
+                inputs.append(Series(acting, driven, None, None))
+        if not series or (columns is not None and len(columns) != self._sizes["Ny"]):
+            raise ValueError("its data are not those of its columns")
+        if names and len(checked_names(names) or ()) != self._sizes["Nu"]:
+            raise ValueError("its inputs are not those that it names")
+        several = bool(data["several"])
+        if len(series) > 1 and not several:
+            raise ValueError("it has several series and says that it has one")
+        return (
+            Panel(tuple(series), several),
+            Panel(tuple(inputs), several) if inputs else None,
+        )
+
+    def check_library(self, settings: dict[str, Any]) -> None:
+        """Refuse a library that is larger than the coefficients are."""
+        found = self.take("solution_coefficients", "Nx M")
+        check_library(self.header, found, settings)
+
+    def fit(self, settings: dict[str, Any]) -> Fit:
+        """The fit that was made with these settings."""
+        task = make_task(settings, *self.panels(), self.dynamics(settings["dynamics"]))
+        prepared = task.prepared
+        data = prepared.data._replace(model=self.model(prepared.data.model))
+        task = task._replace(prepared=prepared._replace(data=data))
+        fit = complete_fit(task, *self.solution(task))
+        check_header(self.header, fit)
+        return fit
+
+    def model(self, model: StateSpaceModel) -> StateSpaceModel:
+        """A model with the stored arrays in the places of its own."""
+        leaves, tree = jax.tree.flatten(eqx.filter(model, eqx.is_array))
+        stored = []
+        for i, leaf in enumerate(leaves):
+            array = self.arrays.get(f"model_{i}", np.zeros(0, bool))
+            if (array.shape, array.dtype) != (leaf.shape, leaf.dtype):
+                raise ValueError(
+                    f"its array 'model_{i}' must have shape {list(leaf.shape)} of "
+                    f"{leaf.dtype}, got {list(array.shape)} of {array.dtype}"
+                )
+            stored.append(jnp.asarray(array))
+        if f"model_{len(leaves)}" in self.arrays:
+            raise ValueError("its model has more arrays than its settings say")
+        rest = eqx.filter(model, eqx.is_array, inverse=True)
+        return eqx.combine(jax.tree.unflatten(tree, stored), rest)
+
+    def solution(self, task: Task) -> tuple[Solution | PaperSolution, Inferred]:
+        """What the solver found, and what follows from it."""
+        header, layout = self.header["solution"], task.layout
+        T, Nx = len(task.prepared.data.ys), len(layout.states)
+        sizes = {"Nx": Nx, "M": len(layout.terms), "T": T, "T_plus_1": T + 1}
+        for dim, size in sizes.items():
+            if self._sizes.setdefault(dim, size) != size:
+                raise ValueError(f"its arrays are not those of {size} {dim}")
+        kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
+        if "solution_term_prices" not in self.arrays:  # as in files of format 1
+            penalties = np.full((Nx, len(layout.terms)), task.term_penalty)
+            self.arrays["solution_term_prices"] = penalties
+        found: dict[str, Any] = {}
+        for field in dataclasses.fields(kind):
+            if field.name in array_fields(kind):
+                shape = getattr(field.type, "dim_str", "Nx M")
+                kinds = _kinds(field.type)
+                found[field.name] = jnp.asarray(
+                    self.take(f"solution_{field.name}", shape, kinds)
+                )
+        if int(found["code"]) not in set(Outcome):
+            raise ValueError(f"its outcome must be known, got {int(found['code'])}")
+        if kind is Solution and not 1 <= int(found["substeps"]) <= MOST_SUBSTEPS:
+            raise ValueError(
+                f"its substeps must be from 1 to {MOST_SUBSTEPS}, got "
+                f"{int(found['substeps'])}"
+            )
+        if kind is Solution:
+            solution = Solution(**found, **_static(header))
+            return solution, Inferred.of(solution)
+        lengths = tuple(int(length) for length in header["lengths"])
+        shapes = ("batches_{} steps_{}", "batches_{} Nx M", "batches_{}")
+        for name, shape in zip(GROUPED, shapes, strict=True):
+            found[name] = tuple(
+                jnp.asarray(
+                    self.take(f"solution_{name}_{i}", shape.format(i, i), "fiu")
+                )
+                for i in range(header["groups"])
+            )
+        inferred = Inferred(
+            self.take("inferred_path", "T_plus_1 Nx"),
+            self.take("inferred_spread", "T_plus_1 Nx Nx"),
+            self.take("inferred_standard_errors", "Nx M"),
+        )
+        return PaperSolution(**found, lengths=lengths), inferred
+
+    def confidences(self) -> dict[str, np.ndarray]:
+        """How sure terms and edges are, if that is stored."""
+        if "term_confidence_" not in self.arrays:
+            return {}
+        return {
+            "term_confidence_": self.take("term_confidence_", "Nx M"),
+            "edge_confidence_": self.take("edge_confidence_", "Nx Nv"),
+        }
+
+
+def _kinds(annotation: Any) -> str:
+    """Kinds of numbers that an annotated array holds; floats without an annotation."""
+    names = getattr(annotation, "dtypes", ())
+    if "bool" in names or "bool_" in names:
+        return "b"
+    return "iu" if any(str(name).startswith("int") for name in names) else "f"
+
+
+def _static(header: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the adaptive solver's solution that are text or a number.
+
+    What a file is too old to have takes its default, if it has one.
+    """
+    found = {}
+    for field in dataclasses.fields(Solution):
+        if field.name not in plain_fields(Solution):
+            continue
+        if field.name not in header and field.default is not dataclasses.MISSING:
+            continue
+        value = header[field.name]
+        if type(value) is not field.type:
+            raise ValueError(
+                f"its {field.name} must be another kind than {value!r:.60}"
+            )
+        found[field.name] = value
+    return found

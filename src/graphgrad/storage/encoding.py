@@ -1,0 +1,152 @@
+"""A fit as a header and arrays; `docs/format.md` says what is where."""
+
+import dataclasses
+from importlib.metadata import version
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ..equations.terms import Monomial, terms
+from ..fits.estimate import normal_band
+from ..fits.record import Fit
+from ..graph import adjacency
+from ..model import AbstractScaleNoise, GaussianNoise
+from ..solution import PaperSolution, Solution
+from .format import data_hash
+from .settings import encode_setting
+
+LEVEL = 0.9
+"""Probability of the intervals in a header."""
+
+GROUPED = ("log_likelihoods", "path", "skipped")
+"""Fields of the paper's solution that are tuples of arrays."""
+
+
+def fit_header(fit: Fit) -> dict[str, Any]:
+    """What people and other programs read of a fit."""
+    layout, panel, solution = fit.layout, fit.panel, fit.solution
+    transition, observation = fit.model.transition, fit.model.observation
+    intervals = normal_band(fit.coefficients, fit.standard_errors, LEVEL)
+    incidence = layout.library.incidence[: len(layout.states)]
+    return {
+        "dt": fit.dt,
+        "dynamics": fit.dynamics,
+        "substeps": fit.substeps if fit.dynamics == "flow" else None,
+        "states": list(layout.states),
+        "terms": list(layout.terms),
+        "degrees": _degrees(fit),
+        "coefficients": fit.coefficients.tolist(),
+        "adjacency": adjacency(fit.coefficients, incidence).astype(int).tolist(),
+        "state_noise": np.zeros(len(layout.states)).tolist()
+        if fit.noise_free
+        else _noise(transition.noise),
+        "observation_noise": _noise(observation.noise),
+        "log_likelihood": _finite(float(solution.log_likelihood)),
+        "penalty": _penalty(fit.task.settings["penalty"]),
+        "outcome": solution.outcome.name,
+        "intervals": {"level": LEVEL, "ends": intervals.tolist()},
+        "inputs": list(layout.inputs),
+        "observation": None if layout.matrix is None else layout.matrix.tolist(),
+        "noise_kinds": {
+            "state": type(transition.noise).__name__,
+            "observation": type(observation.noise).__name__,
+        },
+        "constraints": [
+            encode_setting(each) for each in fit.task.settings["constraints"]
+        ],
+        "data": {
+            "columns": None if panel.names is None else list(panel.names),
+            "several": panel.several,
+            "rows": [len(series.values) for series in panel.series],
+            "timed": [series.times is not None for series in panel.series],
+            "inputs": None
+            if fit.task.inputs is None or fit.task.inputs.names is None
+            else list(fit.task.inputs.names),
+            "hashes": [data_hash(series.values) for series in panel.series],
+        },
+        "solution": _solution_header(solution),
+        "versions": {name: version(name) for name in ("graphgrad", "jax", "numpy")},
+    }
+
+
+def fit_arrays(fit: Fit) -> dict[str, np.ndarray]:
+    """All numbers of a fit, by name."""
+    found: dict[str, Any] = {}
+    for i, series in enumerate(fit.panel.series):
+        found[f"values_{i}"] = series.values
+        if series.times is not None:
+            found[f"times_{i}"] = series.times
+        if fit.task.inputs is not None:
+            found[f"inputs_{i}"] = fit.task.inputs.series[i].values
+    start = fit.task.prepared.data.model
+    for i, leaf in enumerate(jax.tree.leaves(eqx.filter(start, eqx.is_array))):
+        found[f"model_{i}"] = leaf
+    solution = fit.solution
+    for name in array_fields(type(solution)):
+        found[f"solution_{name}"] = getattr(solution, name)
+    if isinstance(solution, PaperSolution):
+        for name in GROUPED:
+            for i, part in enumerate(getattr(solution, name)):
+                found[f"solution_{name}_{i}"] = part
+        for name, part in fit.inferred._asdict().items():
+            found[f"inferred_{name}"] = part
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def array_fields(kind: type) -> list[str]:
+    """Names of the fields of a kind of solution that are single arrays."""
+    grouped = GROUPED if kind is PaperSolution else ()
+    return [
+        field.name
+        for field in dataclasses.fields(kind)
+        if not field.metadata.get("static") and field.name not in grouped
+    ]
+
+
+def plain_fields(kind: type) -> list[str]:
+    """Names of the fields of a kind of solution that are text or a number."""
+    return [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.metadata.get("static") and field.name != "lengths"
+    ]
+
+
+def _degrees(fit: Fit) -> list[list[float | None]] | None:
+    """Powers in each term; None for terms that are no monomials."""
+    made_of = terms(fit.layout.library, fit.layout.variables)
+    simple = np.array([isinstance(term, Monomial) for term in made_of])
+    if not simple.any():
+        return None
+    return [
+        [value if there else None for value, there in zip(row, simple, strict=True)]
+        for row in np.asarray(fit.layout.library.incidence).tolist()
+    ]
+
+
+def _noise(noise: Any) -> list[Any] | None:
+    """Variances, or a covariance where it is full; None without a scale."""
+    if isinstance(noise, GaussianNoise) and not noise.diagonal:
+        return np.asarray(noise.covariance).tolist()
+    if isinstance(noise, AbstractScaleNoise):
+        return np.asarray(noise.variances).tolist()
+    return None
+
+
+def _penalty(penalty: Any) -> float | str:
+    weight = getattr(penalty, "weight", 1.0 if penalty is None else penalty)
+    return weight if isinstance(weight, str) else float(weight)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _solution_header(solution: Solution | PaperSolution) -> dict[str, Any]:
+    if isinstance(solution, PaperSolution):
+        groups = len(solution.path)
+        return {"kind": "paper", "lengths": list(solution.lengths), "groups": groups}
+    plain = {name: getattr(solution, name) for name in plain_fields(type(solution))}
+    return {"kind": "adaptive", **plain}
