@@ -36,7 +36,7 @@ def fit(
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(help="Column of times.", show_default="t or time, in any case"),
+        typer.Option(help="Column of times.", show_default="t, or time in any case"),
     ] = None,
     states: Annotated[
         str | None,

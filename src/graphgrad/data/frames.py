@@ -1,7 +1,7 @@
 """Data as arrays: from arrays, data frames, and lists of them.
 
 A pandas or polars frame (or any that narwhals knows) brings the names of its columns,
-and in a column `t` or `time`, in any case, when its rows were observed.
+and in a column `t`, or `time` in any case, when its rows were observed.
 """
 
 from collections.abc import Sequence

@@ -10,18 +10,17 @@ from jaxtyping import Float
 from ..checks import check_finite, check_positive
 from .series import Series
 
-TIME_COLUMNS = ("t", "time")
-"""Names of columns that say when, in any case, and are never states."""
-
 
 def time_columns(names: Sequence[str]) -> list[str]:
-    """Those of the names that a column of times has.
+    """Those of the names that a column of times has: `t`, and `time` in any case.
+
+    A capital `T` may be a temperature, and is not one of them.
 
     Examples:
-        >>> time_columns(["Time", "prey", "tension"])
+        >>> time_columns(["Time", "prey", "tension", "T"])
         ['Time']
     """
-    return [name for name in names if name.lower() in TIME_COLUMNS]
+    return [name for name in names if name == "t" or name.lower() == "time"]
 
 
 def as_seconds(times: Any) -> Float[np.ndarray, "T"] | None:

@@ -212,7 +212,7 @@ class GraphGrad(BaseEstimator):
         Args:
             y: Observations: a `(T, Ny)` array, a pandas or polars frame, or a list of
                 any of these. NaN or null says not observed. Columns of a frame name
-                the states; a column `t` or `time`, in any case, says when rows were
+                the states; a column `t`, or `time` in any case, says when rows were
                 observed.
             times: When the rows were observed, if no column says so.
             inputs: What drives the states from outside, one row for each of `y`: row t
