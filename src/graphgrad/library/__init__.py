@@ -1,4 +1,4 @@
-"""Which terms may appear in the equations: phi(x), their names, who enters them."""
+"""Libraries of candidate terms phi(x): values, names, and states in each term."""
 
 from .base import AbstractLibrary as AbstractLibrary
 from .base import SumLibrary as SumLibrary

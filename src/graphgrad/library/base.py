@@ -1,4 +1,4 @@
-"""What every library of terms can do, and the sum of two of them."""
+"""The interface of libraries of candidate terms, and the sum of libraries."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ class AbstractLibrary(eqx.Module):
     @property
     @abstractmethod
     def incidence(self) -> np.ndarray:
-        """`(Nx, M)` array, nonzero where a state enters a term.
+        """`(Nx, M)` array, nonzero where a term depends on a state.
 
-        For monomials it is the degree matrix D; the graph needs nothing else.
+        For monomials it is the degree matrix D. It determines the graph.
         """
 
     @abstractmethod
@@ -42,7 +42,7 @@ class AbstractLibrary(eqx.Module):
         return self.incidence.shape[1]
 
     def index(self, term: str, states: Sequence[str] | None = None) -> int:
-        """Column of a term given by its name.
+        """Column of a term, by name.
 
         Examples:
             >>> import graphgrad as gg
@@ -65,8 +65,8 @@ class AbstractLibrary(eqx.Module):
 class SumLibrary(AbstractLibrary):
     """The terms of several libraries side by side (Sec. IV-D).
 
-    Made by `+`; a term that two of them name is refused, since its coefficient would
-    not be determined.
+    Made by `+`. A term in two of them is an error, since its coefficient would not be
+    identifiable.
 
     Examples:
         >>> import graphgrad as gg

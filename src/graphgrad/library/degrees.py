@@ -11,7 +11,7 @@ from ..checks import check_at_least
 
 
 def degree_matrix(n_states: int, degree: int) -> np.ndarray:
-    """Powers of every state in every monomial up to a degree: Alg. 3.
+    """Powers of each state in each monomial up to a degree: Alg. 3.
 
     Columns are ordered by degree and, within a degree, lexicographically.
 
@@ -63,7 +63,7 @@ def monomial_names(
 
 
 def default_states(n_states: int) -> tuple[str, ...]:
-    """The names x1, x2, ... of states that nobody named."""
+    """Default names of the states: x1, x2, ...."""
     return tuple(f"x{i + 1}" for i in range(n_states))
 
 
@@ -75,7 +75,7 @@ def variable_names(
     Args:
         n_variables: Number of states and inputs together: `library.n_states`.
         n_states: How many of them are states: rows of C.
-        names: Names that somebody gave; x1, x2, ... and u1, u2, ... if not.
+        names: Names; x1, x2, ... and u1, u2, ... if not given.
 
     Examples:
         >>> variable_names(3, 2)

@@ -1,4 +1,4 @@
-"""Terms that are no monomials: Sec. IV-D, and functions that users write."""
+"""Terms other than monomials: Sec. IV-D, and user-defined functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -135,11 +135,11 @@ def _scaled(factor: float, of: str) -> str:
 
 @dataclass(frozen=True)
 class Stretched:
-    """f(factor x): a function that can still be asked what it is made of.
+    """f(factor x), with the function and the factor kept as attributes.
 
     Attributes:
         function: f, written with `jax.numpy`.
-        factor: What its argument is multiplied by.
+        factor: Factor of its argument.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -159,11 +159,11 @@ def _stretched(function: Callable, factor: float) -> Callable:
 
 
 class UserTerms(AbstractLibrary):
-    """Terms that the user writes, each a function of the states it names by number.
+    """User-defined terms, each a function of some of the states.
 
     Attributes:
         n_states: Number of states, Nx.
-        terms: From the term's name to the numbers (from 0) of the states it uses and
+        terms: Maps a term's name to the indices (from 0) of the states it uses and
             a function of exactly these, written with `jax.numpy`.
 
     Examples:
@@ -230,12 +230,12 @@ def _finite_or_zero(values: Array) -> Array:
 
 
 def _apply(function: Callable, like: Array, *arguments: Array) -> Array:
-    """A function of numbers applied entry by entry, with slopes that are finite.
+    """Apply a scalar function elementwise, with finite derivatives.
 
     The result has the shape and type of `like`, even if the function is constant.
 
-    Where the slope is not finite it is taken as 0, as for roots at 0: a zero from
-    `_finite_or_zero` times an infinite slope would be NaN and spoil every gradient.
+    Derivatives that are not finite are set to 0, as for roots at 0: a zero from
+    `_finite_or_zero` times an infinite derivative would make every gradient NaN.
     """
     shape, dtype = like.shape, like.dtype
 

@@ -18,7 +18,7 @@ class Polynomial(AbstractLibrary):
     With `root=p` the powers are multiples of 1/p: monomials up to degree p*d of the
     p-th roots, with D divided by p. An odd root of a negative state is the negative
     real root. An even root of a negative state is not real: `defined` is false there,
-    filters give such particles the weight zero, and `simulate` names the step.
+    filters give such particles zero weight, and `simulate` reports the step.
 
     Attributes:
         n_states: Number of states, Nx.
@@ -51,7 +51,7 @@ class Polynomial(AbstractLibrary):
 
     @property
     def degrees(self) -> np.ndarray:
-        """The paper's D: whole numbers, or multiples of 1/p where roots are used."""
+        """The paper's D: integers, or multiples of 1/p if roots are used."""
         powers = degree_matrix(self.n_states, self.degree * self.root)
         return powers if self.root == 1 else powers / self.root
 
@@ -71,7 +71,7 @@ class Polynomial(AbstractLibrary):
             x = _real_root(x, self.root)
         # The monomials of degree n that begin with state i are x_i times those of
         # degree n-1 that begin with state i or a later one, and in this order these
-        # are the end of the block before: slices and products, no powers, no gathers.
+        # are the end of the previous block: slices and products, no powers or gathers.
         # With the states in front a slice is contiguous, which is 4 times faster.
         x = jnp.moveaxis(x, -1, 0)
         blocks = [jnp.ones_like(x[:1]), x]
@@ -90,7 +90,7 @@ class Polynomial(AbstractLibrary):
 
 
 def _real_root(x: Array, p: int) -> Array:
-    """The real p-th root, with derivative 0 at 0 and where there is none."""
+    """The real p-th root, with derivative 0 at 0 and where it does not exist."""
     size = jnp.where(x == 0, 1, jnp.abs(x))
     value = jnp.where(x == 0, 0, size ** (1 / p))
     return jnp.sign(x) * value if p % 2 else jnp.where(x < 0, 0, value)

@@ -1,6 +1,6 @@
-"""What simple means: penalties on the coefficients, each with its `value` and `prox`.
+"""Sparsity penalties on the coefficients, each with its `value` and `prox`.
 
-A new kind is a file of its own and a line in `PENALTIES` of `registries`.
+To add one, write a module here and add an entry to `PENALTIES` in `registries`.
 """
 
 from collections.abc import MutableMapping
@@ -26,14 +26,14 @@ PENALTIES: MutableMapping[str, type[AbstractPenalty]] = registries.PENALTIES
 def penalty(
     kind: str | AbstractPenalty, weight: Any = None, *, incidence: Any = None
 ) -> AbstractPenalty:
-    """A penalty by name, or one that is ready, with the weight that is asked for.
+    """Build a penalty by name, or set the weight of an instance.
 
     Args:
         kind: A name in `PENALTIES`, or a penalty.
-        weight: lambda, zero or positive. A penalty that is ready keeps its own if
-            none is given.
-        incidence: `(Nx, M)`, nonzero where a state enters a term, as a library has
-            it; only penalties on edges need it.
+        weight: Regularisation strength lambda, zero or positive. An instance keeps its
+            own if None.
+        incidence: `(Nx, M)`, nonzero where a term depends on a state, as given by the
+            library; only penalties on edges need it.
 
     Examples:
         >>> import graphgrad as gg
@@ -47,7 +47,7 @@ def penalty(
         if weight is None:
             return kind
         lam = as_weight(_check_weight(weight))
-        return eqx.tree_at(lambda ready: ready.weight, kind, lam)
+        return eqx.tree_at(lambda penalty: penalty.weight, kind, lam)
     name = check_choice("penalty", kind, PENALTIES)
     return PENALTIES[name].of(_check_weight(weight), incidence)
 

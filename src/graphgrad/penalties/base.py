@@ -1,4 +1,4 @@
-"""What every penalty can do: the term lambda R(C) of the objective, Sec. III-D."""
+"""The interface of penalties: the term lambda R(C) of the objective, Sec. III-D."""
 
 from abc import abstractmethod
 from typing import Any
@@ -9,13 +9,13 @@ from jaxtyping import Array, Float
 
 
 class AbstractPenalty(eqx.Module):
-    """What simple means: lambda R(C) for coefficients C of shape `(Nx, M)`.
+    """A regulariser lambda R(C) of coefficients C of shape `(Nx, M)`.
 
-    The weight is an array, so that `jax.vmap` runs over many of them at once. Results
-    have the precision of C.
+    The weight is an array, so that `jax.vmap` can run over many weights. Results have
+    the precision of C.
 
     Attributes:
-        weight: lambda, zero or positive.
+        weight: Regularisation strength lambda, zero or positive.
     """
 
     weight: eqx.AbstractVar[Float[Array, ""]]
@@ -23,29 +23,29 @@ class AbstractPenalty(eqx.Module):
     @classmethod
     @abstractmethod
     def of(cls, weight: Any, incidence: Any) -> "AbstractPenalty":
-        """The penalty of a weight, for terms that states enter as `incidence` says."""
+        """Build the penalty from its weight and the library's `incidence`."""
 
     @abstractmethod
     def value(self, C: Float[Array, "Nx M"]) -> Float[Array, ""]:
-        """The penalty itself, lambda R(C)."""
+        """Value of the penalty, lambda R(C)."""
 
     @abstractmethod
     def prox(
         self, C: Float[Array, "Nx M"], step: float | Float[Array, ""]
     ) -> Float[Array, "Nx M"]:
-        """The Z that minimises |Z - C|^2 / 2 + step lambda R(Z)."""
+        """Proximal operator: the Z that minimises |Z - C|^2 / 2 + step lambda R(Z)."""
 
     def scale(
         self, C: Float[Array, "Nx M"], step: float | Float[Array, ""] = 1.0
     ) -> Float[Array, ""]:
-        """The product step lambda in the precision of C, whatever theirs is."""
+        """The product step lambda in the precision of C."""
         return jnp.asarray(self.weight * step, C.dtype)
 
 
 class AbstractSubgradientPenalty(AbstractPenalty):
-    """A penalty that subgradient descent can use too.
+    """A penalty with a subgradient.
 
-    Solvers ask for this class and name the penalties that are not of it.
+    Solvers by subgradient descent require this class and reject other penalties.
     """
 
     @abstractmethod
@@ -54,5 +54,5 @@ class AbstractSubgradientPenalty(AbstractPenalty):
 
 
 def as_weight(weight: Any) -> Float[Array, ""]:
-    """A number, or an array or tracer of one, as the leaf that a penalty stores."""
+    """Convert a number, scalar array or tracer to the array that a penalty stores."""
     return jnp.asarray(weight, dtype=float)

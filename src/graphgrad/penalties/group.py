@@ -1,4 +1,4 @@
-"""Norms of groups of coefficients, one group for each edge of the graph."""
+"""Overlapping group lasso, one group of coefficients per edge of the graph."""
 
 from functools import partial
 from typing import Any
@@ -15,22 +15,22 @@ from .overlap import Layout, OverlapProx, overlap_prox, project
 
 
 class GroupByEdge(AbstractPenalty):
-    """R(C) = sum over edges b -> a of |C[a, S_b]|: few edges, whole ones at a time.
+    """R(C) = sum over edges b -> a of |C[a, S_b]|: sparse in whole edges.
 
-    S_b are the terms that state b enters. A term of two states lies in two groups, so
-    that it can be there only with both its edges; a term without states lies in none
+    S_b are the terms that depend on state b. A term of two states lies in two groups,
+    so that it is nonzero only if both edges are; a term without states lies in none
     and is not penalised. `duality_gap` certifies a result of `prox`.
 
     Attributes:
-        weight: lambda, zero or positive.
+        weight: Regularisation strength lambda, zero or positive.
         group_weights: `(Nx, Nx)` factors of the weight, entry `[a, b]` for the edge
-            b -> a; `None` for 1 everywhere, whatever the number of terms.
+            b -> a; `None` for 1 everywhere, independently of the number of terms.
         groups: S_b for every state b.
         n_terms: Number of terms, M.
-        max_iterations: Steps of the prox after which it stops where it is.
+        max_iterations: Maximum number of steps of the prox.
 
     Examples:
-        The product x1 x2 goes, large as it is, since the edge from x2 does not pay:
+        The large product x1 x2 is dropped together with the weak edge from x2:
 
         >>> import graphgrad as gg, jax.numpy as jnp
         >>> gg.Polynomial(n_states=2, degree=2).names()
@@ -55,9 +55,9 @@ class GroupByEdge(AbstractPenalty):
         group_weights: Any = None,
         max_iterations: int = 2000,
     ):
-        """Build the groups from a library's `incidence`, nonzero where b enters j."""
-        remedy = "Give the `incidence` of the library: one row a state, one column a "
-        remedy += "term."
+        """Build the groups from a library's `incidence`."""
+        remedy = "Give the `incidence` of the library: one row per state, one column "
+        remedy += "per term."
         if incidence is None:
             raise ValueError(f"`incidence` must be given to group by edge. {remedy}")
         incidence = check_finite("incidence", incidence, remedy)
@@ -94,8 +94,8 @@ class GroupByEdge(AbstractPenalty):
     ) -> Float[Array, "Nx Nx M"]:
         """The dual vectors of `prox`: `[a, b]` is the one of the edge b -> a.
 
-        It is zero outside S_b, and C less the sum over b is `prox` up to rounding. A
-        vector shorter than its radius says that the edge is not there.
+        It is zero outside S_b, and C minus the sum over b is `prox` up to rounding. A
+        vector shorter than its radius means that the edge is zero.
         """
         duals = self._solve(C, self._radii(C, step)).dual
         out = jnp.zeros((len(C), len(self.groups), self.n_terms), C.dtype)
@@ -109,15 +109,15 @@ class GroupByEdge(AbstractPenalty):
         dual: Float[Array, "Nx Nx M"],
         step: float | Float[Array, ""],
     ) -> Float[Array, ""]:
-        """At most how far the prox objective at Z is above its minimum.
+        """Upper bound on the prox objective at Z minus its minimum.
 
-        This holds for any Z and any dual: what of the dual lies outside a group is
-        ignored, and what is too long is cut to its radius. |Z - prox|^2 is at most
+        This holds for any Z and any dual: entries of the dual outside a group are
+        ignored, and vectors that are too long are projected. |Z - prox|^2 is at most
         twice the gap.
 
         Args:
-            C: The point whose prox is asked for.
-            Z: The point to judge.
+            C: The argument of the prox.
+            Z: The candidate for the prox.
             dual: Dual vectors, for instance from `dual`.
             step: The step of the prox.
         """
@@ -141,7 +141,7 @@ class GroupByEdge(AbstractPenalty):
         return jax.vmap(self._layout.take)(C)
 
     def _radii(self, C: Array, step: float | Array) -> Array:
-        """For every edge step lambda times its group weight."""
+        """Radius of each edge: step lambda times its group weight."""
         self._check(C)
         weights = 1 if self.group_weights is None else self.group_weights
         shape = (len(C), len(self.groups))
@@ -149,7 +149,7 @@ class GroupByEdge(AbstractPenalty):
 
     @eqx.filter_jit
     def _solve(self, C: Array, radii: Array) -> OverlapProx:
-        # The equations share no group: each row is a problem of its own.
+        # Groups do not cross equations: each row is a separate problem.
         solve = partial(
             overlap_prox, layout=self._layout, max_iterations=self.max_iterations
         )

@@ -1,4 +1,4 @@
-"""Number of nonzero coefficients, and its hard threshold: Sec. III-B."""
+"""The L0 penalty, number of nonzero coefficients, and hard thresholding: Sec. III-B."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from .base import AbstractPenalty, as_weight
 
 
 class L0(AbstractPenalty):
-    """R(C) = number of nonzero C_ij: few terms, the others not shrunk.
+    """R(C) = number of nonzero C_ij: sparse, without shrinkage.
 
-    It is not convex, and its prox jumps: a coefficient stays as it is where its
-    square over 2 exceeds step lambda, and is zero otherwise.
+    It is not convex, and its prox is discontinuous: a coefficient is kept if its square
+    over 2 exceeds step lambda, and is zero otherwise.
 
     Attributes:
-        weight: lambda, zero or positive.
+        weight: Regularisation strength lambda, zero or positive.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -36,5 +36,5 @@ class L0(AbstractPenalty):
     def prox(
         self, C: Float[Array, "Nx M"], step: float | Float[Array, ""]
     ) -> Float[Array, "Nx M"]:
-        # Which side is asked matters for NaN: it has to come out as NaN.
+        # The direction of the comparison matters: NaN must stay NaN.
         return jnp.where(jnp.abs(C) <= jnp.sqrt(2 * self.scale(C, step)), 0, C)

@@ -1,4 +1,4 @@
-"""Sum of absolute values: Eq. (13), and its soft threshold, Eq. (15)."""
+"""The L1 penalty, Eq. (13), and soft thresholding, Eq. (15)."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from .base import AbstractSubgradientPenalty, as_weight
 
 
 class L1(AbstractSubgradientPenalty):
-    """R(C) = sum of |C_ij|: few terms, the others shrunk. Eq. (13).
+    """R(C) = sum of |C_ij|: sparse, with shrinkage. Eq. (13).
 
     Attributes:
-        weight: lambda, zero or positive.
+        weight: Regularisation strength lambda, zero or positive.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -38,5 +38,5 @@ class L1(AbstractSubgradientPenalty):
         return jnp.where(size == 0, 0, jnp.sign(C) * size)
 
     def subgradient(self, C: Float[Array, "Nx M"]) -> Float[Array, "Nx M"]:
-        # sgn(0) = 0, as the paper's comparison of prox and subgradient has it.
+        # sgn(0) = 0, as in the paper's comparison of prox and subgradient.
         return self.scale(C) * jnp.sign(C)

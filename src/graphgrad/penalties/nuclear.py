@@ -1,4 +1,4 @@
-"""Sum of singular values: the low-rank penalty named in Sec. III-B."""
+"""The nuclear norm, sum of singular values: low-rank penalty of Sec. III-B."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from .base import AbstractPenalty, as_weight
 
 
 class Nuclear(AbstractPenalty):
-    """R(C) = sum of the singular values of C: equations that share few patterns.
+    """R(C) = sum of the singular values of C: low rank.
 
-    It lowers the rank of C; it does not make single coefficients zero.
+    It does not set single coefficients to zero.
 
     Attributes:
-        weight: lambda, zero or positive.
+        weight: Regularisation strength lambda, zero or positive.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -37,7 +37,7 @@ class Nuclear(AbstractPenalty):
     ) -> Float[Array, "Nx M"]:
         threshold = self.scale(C, step)
         left, sizes, right = jnp.linalg.svd(C, full_matrices=False)
-        # Accelerators multiply float32 in lower precision unless told.
+        # Accelerators multiply float32 in lower precision by default.
         shrunk = jnp.matmul(
             left * jnp.maximum(sizes - threshold, 0), right, precision="highest"
         )

@@ -1,4 +1,4 @@
-"""The prox of a sum of norms of groups that overlap.
+"""The prox of the overlapping group lasso.
 
 For one vector c and groups g of its entries with radii r_g,
 
@@ -8,11 +8,11 @@ has as its dual (Jenatton, Mairal, Obozinski and Bach 2011)
 
     minimise over y    |c - sum_g y_g|^2 / 2    with y_g on g alone and |y_g| <= r_g,
 
-and z = c - sum_g y_g. The dual is solved by projected gradient steps on all groups at
-once, accelerated (Beck and Teboulle 2009) and restarted where the momentum points
-uphill (O'Donoghue and Candes 2015). One block after another is the other usual way:
-fewer passes in easy cases, several times as many in the hardest, where many groups are
-on the verge of vanishing, and the blocks of a pass wait for each other.
+and z = c - sum_g y_g. The dual is solved by projected gradient steps on all groups
+simultaneously, accelerated (Beck and Teboulle 2009) and restarted where the momentum
+points uphill (O'Donoghue and Candes 2015). The alternative, block coordinate descent,
+needs fewer passes in easy cases, several times as many in the hardest, where many
+groups are close to zero, and the blocks of a pass are sequential.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 
 class OverlapProx(NamedTuple):
-    """The minimiser with exact zeros, the dual vectors, and the steps it took."""
+    """The minimiser with exact zeros, the dual vectors, and the number of steps."""
 
     point: Float[Array, "M"]
     dual: Float[Array, "G S"]
@@ -33,13 +33,13 @@ class OverlapProx(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where groups and entries find each other, as two arrays to gather by.
+    """Index arrays between groups and entries, for gathers.
 
-    Rows are filled up with the first index beyond the end, which gathers read as 0.
+    Rows are padded with the first index beyond the end, which gathers read as 0.
 
     Attributes:
         entries: `(G, S)`, the entries of each group.
-        places: `(M, L)`, where in the `(G, S)` values of the groups each entry is.
+        places: `(M, L)`, positions of each entry in the `(G, S)` values of the groups.
     """
 
     entries: np.ndarray
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, groups: Sequence[Sequence[int]], size: int) -> "Layout":
-        """The layout of groups of entries of a vector of a given size."""
+        """The layout of groups of entries of a vector of this size."""
         entries = _filled(groups, size)
         places = [[] for _ in range(size)]
         for place, entry in enumerate(entries.flat):
@@ -75,10 +75,10 @@ def _filled(rows: Sequence[Sequence[int]], fill: int) -> np.ndarray:
 
 
 def project(dual: Float[Array, "G S"], radii: Float[Array, "G"]) -> Float[Array, "G S"]:
-    """Every dual vector onto its ball."""
+    """Project each dual vector onto its ball."""
     norms = jnp.linalg.norm(dual, axis=-1)
     inside = norms <= radii
-    # A ball of radius 0 holds nothing, not even a vector whose squares underflow.
+    # A ball of radius 0 is a point: no vector whose squares underflow passes.
     shrink = jnp.where(inside, radii > 0, radii / jnp.where(inside, 1, norms))
     return shrink[:, None] * dual
 
@@ -90,11 +90,11 @@ def overlap_prox(
     *,
     max_iterations: int,
 ) -> OverlapProx:
-    """Solve the problem at the head of this file for one vector.
+    """Solve the problem in the module docstring for one vector.
 
-    The iteration ends where a step moves no dual vector by more than a fraction t =
+    The iteration ends when a step changes no dual vector by more than a fraction t =
     eps^(3/4) of its radius. The duality gap is then of the order of t times the sum of
-    r_g^2 at most, since r_g |z_g| - <y_g, z_g> is at most 2 r_g times the move (the
+    r_g^2 at most, since r_g |z_g| - <y_g, z_g> is at most 2 r_g times the change (the
     inequality of a projection). The gap itself is lost in rounding far earlier.
     """
     tolerance = float(jnp.finfo(c.dtype).eps) ** 0.75
@@ -128,41 +128,41 @@ def with_exact_zeros(
     radii: Float[Array, "G"],
     layout: Layout,
 ) -> Float[Array, "M"]:
-    """Set to zero the k smallest groups, with the k that lowers the objective most.
+    """Set the k smallest groups to zero, for the k that minimises the objective.
 
-    A group that vanishes at the minimum is left by the iteration with a rest of the
+    A group that is zero at the minimum is left by the iteration with a remainder of the
     size of its tolerance. A threshold would have to guess that size; the objective
-    knows: without the rest it is lower by an amount of first order in it, while the
-    loss of a group that belongs there costs half its square. So no group goes that
-    the objective wants, even where the iteration ended early.
+    decides without one: setting a remainder to zero lowers it by a first-order amount,
+    while setting a nonzero group to zero raises it by half its square. So no nonzero
+    group is removed, even if the iteration ended early.
     """
     count, width = layout.entries.shape
     parts = layout.take(z)
-    # A group of radius 0 is not penalised, so it goes last.
+    # A group of radius 0 is not penalised, so it is removed last.
     sizes = jnp.linalg.norm(parts, axis=-1)
     order = jnp.argsort(jnp.where(radii > 0, sizes / radii, jnp.inf))
     rank = jnp.argsort(order)
-    # An entry goes with the first of its groups; rank `count` means never.
+    # An entry is removed with the first of its groups; rank `count` means never.
     groups_of = rank.at[layout.places // width].get(mode="fill", fill_value=count)
     goes = jnp.min(groups_of, axis=-1)
     goes_with = goes.at[layout.entries].get(mode="fill", fill_value=count)
 
-    # Column k of each table is for the first k groups gone.
+    # Column k of each table is for the first k groups removed.
     squares = jnp.zeros((count, count + 1), c.dtype)
     squares = squares.at[jnp.arange(count)[:, None], goes_with].add(parts**2)
     kept = jnp.sqrt(jnp.cumsum(squares[:, ::-1], axis=1)[:, ::-1])
     gone = _sum_before(squares)
-    # |z_g| less the norm of what is kept, without the cancellation.
+    # |z_g| minus the norm of what is kept, without cancellation.
     norms = kept[:, :1] + kept
     saved = jnp.where(norms > 0, gone / jnp.where(norms > 0, norms, 1), 0)
-    # |z - c|^2 / 2 grows by z (c - z / 2) for each entry that goes.
+    # |z - c|^2 / 2 grows by z (c - z / 2) for each entry removed.
     costs = jnp.zeros(count + 1, c.dtype).at[goes].add(z * (c - z / 2))
     change = _sum_before(costs) - jnp.sum(radii[:, None] * saved, axis=0)
-    # Where C holds NaN nothing is set to zero, so that it shows.
+    # If C holds NaN nothing is set to zero, so that the NaN is visible.
     best = jnp.argmin(jnp.where(jnp.isnan(change), jnp.inf, change))
     return jnp.where(goes < best, 0, z)
 
 
 def _sum_before(x: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]:
-    """Sums of what comes before each entry; subtracting it would lose the small."""
+    """Exclusive cumulative sum; subtracting each entry would lose small values."""
     return jnp.cumsum(jnp.roll(x, 1, axis=-1).at[..., 0].set(0), axis=-1)

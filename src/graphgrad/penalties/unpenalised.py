@@ -10,10 +10,10 @@ from .base import AbstractSubgradientPenalty, as_weight
 
 
 class Unpenalised(AbstractSubgradientPenalty):
-    """R(C) = 0, whatever the weight: C moves by the likelihood alone.
+    """R(C) = 0 for any weight: maximum likelihood.
 
     Attributes:
-        weight: lambda; it is kept so that code for any penalty can ask for it.
+        weight: lambda; unused, kept for a common interface.
 
     Examples:
         >>> import jax.numpy as jnp
