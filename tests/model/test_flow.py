@@ -480,7 +480,7 @@ def flow_model(**options):
             lambda: gg.adaptive(
                 KEY, np.zeros((5, 1)), flow_model(state_noise=0), engine="particle"
             ),
-            "`state_noise` must not be 0 for an engine that draws states",
+            "`state_noise` must not be 0 for an engine that samples states",
         ),
         (
             lambda: gg.b_graphgrad(KEY, np.zeros((9, 1)), flow_model(), gg.L1(1.0)),

@@ -1,4 +1,4 @@
-"""State-space models: laws against SciPy, paths, and what the door refuses."""
+"""State-space models: distributions against SciPy, trajectories, input checks."""
 
 from typing import Any
 

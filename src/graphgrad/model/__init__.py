@@ -1,4 +1,4 @@
-"""The state-space model: initial law, transition, observation. Eq. (1), (6), (7)."""
+"""The state-space model: initial state, transition, observation. Eq. (1), (6), (7)."""
 
 from .arrange import Arranged as Arranged
 from .arrange import arrange as arrange
@@ -11,16 +11,16 @@ from .constraints import known as known
 from .constraints import only_edges as only_edges
 from .constraints import sign as sign
 from .constraints import velocity as velocity
+from .distributions import AbstractIndependentNoise as AbstractIndependentNoise
+from .distributions import Binomial as Binomial
+from .distributions import MultiplicativeNoise as MultiplicativeNoise
+from .distributions import NegativeBinomial as NegativeBinomial
+from .distributions import Poisson as Poisson
+from .distributions import StudentT as StudentT
+from .distributions import UserDensity as UserDensity
 from .flow import FlowMean as FlowMean
 from .knowledge import Knowledge as Knowledge
 from .knowledge import knowledge as knowledge
-from .laws import AbstractIndependentNoise as AbstractIndependentNoise
-from .laws import Binomial as Binomial
-from .laws import MultiplicativeNoise as MultiplicativeNoise
-from .laws import NegativeBinomial as NegativeBinomial
-from .laws import Poisson as Poisson
-from .laws import StudentT as StudentT
-from .laws import UserDensity as UserDensity
 from .noise import AbstractNoise as AbstractNoise
 from .noise import AbstractScaleNoise as AbstractScaleNoise
 from .noise import GaussianNoise as GaussianNoise

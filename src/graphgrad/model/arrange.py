@@ -1,4 +1,4 @@
-"""The door for series that are several, irregular or driven."""
+"""Layout of several, irregularly sampled or driven series for one model."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,19 +20,19 @@ from .state_space import StateSpaceModel
 from .transition import Schedule
 
 LONGEST = 2.0
-"""Usual intervals from which on an interval of a flow is divided."""
+"""Longest undivided interval of a flow, in units of `dt`."""
 
 INPUTS_BETWEEN = ("held", "linear")
-"""What inputs do between two rows."""
+"""Interpolation of the inputs between two rows."""
 
 
 class Arranged(NamedTuple):
-    """A model and the rows that it is to explain.
+    """A model and the rows to fit it to.
 
     Attributes:
-        model: The model, with what differs from step to step.
-        ys: One row a step; NaN where nothing was observed.
-        rows: For each series, which rows are its observations.
+        model: The model, with a schedule of what varies between steps.
+        ys: One row per step; NaN where nothing was observed.
+        rows: For each series, the indices of its observations.
     """
 
     model: StateSpaceModel
@@ -52,29 +52,29 @@ def arrange(
     uncertainty: Any = None,
     initial_means: Any = None,
 ) -> Arranged:
-    """Lay out series one after another, each interval in as many steps as it needs.
+    """Concatenate series and divide long intervals into steps.
 
-    A flow is followed over each interval as it is; only intervals much longer than
-    `dt` are divided. A map or difference has steps of dt: over a step of length s dt a
-    map moves the state by s (C phi(x) - x), a difference by s A phi(x), and the
-    variance of the noise is s times as large. Every series begins anew by the
-    distribution of first states, one step of dt before its first observation.
+    A flow is integrated over each interval; only intervals much longer than `dt` are
+    divided. A map or difference has steps of dt: over a step of length s dt a map
+    changes the state by s (C phi(x) - x), a difference by s A phi(x), and the variance
+    of the process noise is s times as large. Every series starts from the distribution
+    of the initial state, one step of dt before its first observation.
 
     Args:
-        model: The model; a map or difference is that of a step of length `dt`.
-        series: One `(T, Ny)` array, or a list of them; NaN says not observed.
-        times: When the rows were observed: one array, or one a series. Every `dt` if
-            not given.
+        model: The model; a map or difference describes a step of length `dt`.
+        series: One `(T, Ny)` array, or a list of them; NaN marks missing values.
+        times: Observation times of the rows: one array, or one per series. Every `dt`
+            if not given.
         dt: Usual length of an interval, in units of the times; for a flow the model's.
-        max_step: Longest step; longer intervals are divided into equal ones. `dt` if
+        max_step: Longest step; longer intervals are divided into equal steps. `dt` if
             not given, for a flow twice that.
-        inputs: One `(T, Nu)` array, or one a series: row t acts from the observation
-            before to observation t.
-        inputs_between: `"held"`: as said; `"linear"`: they go in a straight line from
-            the row before to row t. For a flow.
-        uncertainty: One `(T, Ny)` array, or one a series: how many times larger the
-            standard deviation of each reading is than the model's.
-        initial_means: Mean of the first state of each series, `(series, Nx)`; the
+        inputs: One `(T, Nu)` array, or one per series: row t acts from the previous
+            observation to observation t.
+        inputs_between: `"held"`: constant between rows; `"linear"`: interpolated
+            linearly from the previous row to row t, for a flow only.
+        uncertainty: One `(T, Ny)` array, or one per series: factor on the model's
+            standard deviation of the measurement noise, for each entry.
+        initial_means: Mean of the initial state of each series, `(series, Nx)`; the
             model's if not given.
 
     Examples:
@@ -89,26 +89,29 @@ def arrange(
     check_choice("inputs_between", inputs_between, INPUTS_BETWEEN)
     if inputs_between == "linear" and not flows:
         raise ValueError(
-            "`inputs_between` must be 'held' for a map or a difference, which knows "
-            "nothing between rows, got 'linear'. Use `dynamics='flow'`."
+            "`inputs_between` must be 'held' for a map or a difference, which has no "
+            "states between rows, got 'linear'. Use `dynamics='flow'`."
         )
     longest = (LONGEST * dt if flows else dt) if max_step is None else max_step
     longest = check_positive("max_step", longest, "Leave it out for `dt`.")
     several = isinstance(series, Sequence) and [np.ndim(s) for s in series[:1]] == [2]
     panel = list(series) if several else [series]
-    n_seen = np.shape(model.observation.mean(model.initial_mean))[-1]
-    panel = [_rows(ys, n_seen) for ys in panel]
+    n_observed = np.shape(model.observation.mean(model.initial_mean))[-1]
+    panel = [_rows(ys, n_observed) for ys in panel]
     whole = np.concatenate(panel)
-    check_series("series", whole, n_columns=n_seen, least=1)  # all of it is not empty
+    check_series(
+        "series", whole, n_columns=n_observed, least=1
+    )  # not all of it is empty
     clocks = _each("times", times, panel, several)
     driven = _each("inputs", inputs, panel, several)
-    doubts = _each("uncertainty", uncertainty, panel, several)
-    _check_doubts(doubts, panel, model)
+    factors = _each("uncertainty", uncertainty, panel, several)
+    _check_uncertainty(factors, panel, model)
     starts = np.asarray(model.initial_mean)
     if initial_means is not None:
-        starts = check_finite("initial_means", initial_means, "Give one row a series.")
+        remedy = "Give one row per series."
+        starts = check_finite("initial_means", initial_means, remedy)
         shape = (len(panel), model.n_states)
-        check_shape("initial_means", starts.shape, shape, "Give one row a series.")
+        check_shape("initial_means", starts.shape, shape, remedy)
         model = eqx.tree_at(lambda m: m.initial_mean, model, jnp.asarray(starts[0]))
     starts = np.broadcast_to(starts, (len(panel), model.n_states))
     laid, places, begin = [], [], 0
@@ -118,10 +121,10 @@ def arrange(
         laid.append(part)
         places.append(begin + np.flatnonzero(part[4]))
         begin += len(part[0])
-    larger = None
+    scales = None
     if uncertainty is not None:
-        larger = np.ones((begin, n_seen))
-        larger[np.concatenate(places)] = np.concatenate(doubts)
+        scales = np.ones((begin, n_observed))
+        scales[np.concatenate(places)] = np.concatenate(factors)
     ys, pace, fresh, first, _, acting, later = (
         np.concatenate(parts) for parts in zip(*laid, strict=True)
     )
@@ -132,11 +135,11 @@ def arrange(
         jnp.asarray(first, dtype),
         None if inputs is None else jnp.asarray(acting, dtype),
         jnp.asarray(later, dtype) if inputs_between == "linear" else None,
-        None if larger is None else jnp.asarray(larger, dtype),
+        None if scales is None else jnp.asarray(scales, dtype),
     )
     if not isinstance(model.transition.noise, AbstractScaleNoise):
         raise ValueError(
-            "`model` must have a state noise with a scale, got "
+            "`model` must have a process noise with a scale, got "
             f"{type(model.transition.noise).__name__}. Build it with "
             "`state_space_model`."
         )
@@ -146,27 +149,27 @@ def arrange(
     return Arranged(model, ys, tuple(places))
 
 
-def _check_doubts(
-    doubts: list, panel: list[np.ndarray], model: StateSpaceModel
+def _check_uncertainty(
+    factors: list, panel: list[np.ndarray], model: StateSpaceModel
 ) -> None:
     noise = model.observation.noise
-    for part, ys in zip(doubts, panel, strict=True):
+    for part, ys in zip(factors, panel, strict=True):
         if part is None:
             continue
-        remedy = "Give 1 for a reading like the others."
+        remedy = "Give 1 for an entry with the model's own standard deviation."
         check_shape("uncertainty", part.shape, ys.shape, remedy)
         check_positive("uncertainty", float(part.min()), remedy)
         if not isinstance(noise, AbstractScaleNoise):
             raise ValueError(
-                "`uncertainty` must be left out for a law without a scale, got "
-                f"{type(noise).__name__}. Put it into the law."
+                "`uncertainty` must be left out for a distribution without a scale, "
+                f"got {type(noise).__name__}. Include it in the distribution."
             )
 
 
-def _rows(ys: Any, n_seen: int) -> np.ndarray:
+def _rows(ys: Any, n_observed: int) -> np.ndarray:
     array = np.asarray(ys, float)
-    remedy = "Give one row a time step and one column a quantity seen."
-    check_shape("series", array.shape, (len(np.atleast_1d(array)), n_seen), remedy)
+    remedy = "Give one row per time step and one column per observed quantity."
+    check_shape("series", array.shape, (len(np.atleast_1d(array)), n_observed), remedy)
     return array
 
 
@@ -190,10 +193,10 @@ def _each(name: str, value: Any, panel: list[np.ndarray], several: bool) -> list
 
 
 def _lay(i, ys, times, inputs, between, start, dt, longest):
-    """Rows, paces, beginnings, first means, what is observed, and inputs of a series.
+    """Lay out one series: rows, step lengths, starts, initial means, mask, inputs.
 
-    Inputs are those at the beginning and at the end of each step. A series after the
-    first has a row more: its first state.
+    Inputs are given at the start and at the end of each step. Every series after the
+    first has one additional row: its initial state.
     """
     lengths = np.full(len(ys), dt)
     if times is not None:
@@ -202,7 +205,7 @@ def _lay(i, ys, times, inputs, between, start, dt, longest):
             at = int(np.argmin(lengths))
             raise ValueError(
                 f"`times` must rise from row to row, got {times[at - 1]:g} and then "
-                f"{times[at]:g} at row {at}. Sort the rows; merge those of one time."
+                f"{times[at]:g} at row {at}. Sort the rows; merge rows of equal time."
             )
     parts = np.ceil(lengths / longest - 1e-6).astype(int).clip(1)
     own = 0 if i == 0 else 1

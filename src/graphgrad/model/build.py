@@ -1,4 +1,4 @@
-"""The door to models: plain numbers in, everything checked once."""
+"""Construction of models from plain numbers, with all input checks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from ..checks import (
 )
 from ..library import AbstractLibrary
 from ..library.degrees import default_states
-from .laws import AbstractIndependentNoise
+from .distributions import AbstractIndependentNoise
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise, ScaledNoise
 from .observation import AbstractObservation, GeneralObservation, LinearGaussian
 from .state_space import StateSpaceModel
@@ -37,30 +37,31 @@ def state_space_model(
     n_inputs: Any = 0,
     substeps: int = 1,
 ) -> StateSpaceModel:
-    """A state that moves by a library of terms and is seen through noise.
+    """Build a state-space model whose dynamics are a library of terms.
 
     The map is x_t = C phi(x_{t-1}) + v_t, the difference x_t = x_{t-1} + A phi(x_{t-1})
     + v_t, and the flow dx = A phi(x) dt + dw between rows; y_t = h(x_t) + r_t.
 
     Args:
         library: The terms phi, of the states and then the inputs.
-        coefficients: C or A, of shape `(Nx, M)`; zeros when it is what you look for.
+        coefficients: C or A, of shape `(Nx, M)`; zeros if they are to be fitted.
         dynamics: `"map"`, `"difference"` or `"flow"`.
-        dt: Usual length of an interval between rows, for a flow.
+        dt: Usual interval between rows, for a flow.
         state_noise: Covariance of the process noise v, or for a flow of dw per unit of
-            time: a variance, a variance a state, or a matrix; a flow may have none, 0.
-            Or a law: `StudentT`, `MultiplicativeNoise`, or an `AbstractNoise` of yours;
-            in a flow it acts at the end of each interval, with squared scales in
-            proportion to the interval.
-        observation_noise: Covariance of r, in the same three ways. Or a law:
-            `StudentT`, `Poisson`, `NegativeBinomial`, `Binomial`, `UserDensity`.
+            time: a variance, one variance per state, or a matrix; 0 for a flow without
+            process noise. Or a distribution: `StudentT`, `MultiplicativeNoise`, or a
+            custom `AbstractNoise`; in a flow it acts at the end of each interval, with
+            squared scales proportional to the interval.
+        observation_noise: Covariance of the measurement noise r, in the same three
+            forms. Or a distribution: `StudentT`, `Poisson`, `NegativeBinomial`,
+            `Binomial`, `UserDensity`.
         initial_mean: Mean of x_0; zeros if not given.
-        initial_noise: Covariance of x_0, in the same three ways.
-        observation: What is seen: all states if not given; the names of those that
-            are, as `["x1", "x3"]`; H of shape `(Ny, Nx)`; or a differentiable function
-            from a state to what is seen of it.
-        n_inputs: How many of the library's variables, the last ones, are inputs.
-        substeps: Runge-Kutta steps of a flow in an interval; `adaptive` finds them.
+        initial_noise: Covariance of x_0, in the same three forms.
+        observation: Observation function h: all states if not given; the names of the
+            observed states, as `["x1", "x3"]`; H of shape `(Ny, Nx)`; or a
+            differentiable function of a state.
+        n_inputs: Number of inputs; they are the last variables of the library.
+        substeps: Runge-Kutta steps of a flow per interval; `adaptive` chooses them.
 
     Returns:
         The model, in the floating-point precision that JAX is set to.
@@ -72,16 +73,19 @@ def state_space_model(
         >>> model.coefficients.shape
         (2, 3)
     """
-    remedy = "It counts the library's last variables."
+    remedy = "It is the number of the library's last variables that are inputs."
     n_inputs = check_at_least("n_inputs", n_inputs, 0, remedy)
     n_states = check_at_least(
-        "n_states", library.n_states - n_inputs, 1, "Leave a variable for a state."
+        "n_states",
+        library.n_states - n_inputs,
+        1,
+        "Leave at least one variable for a state.",
     )
     shape = (n_states, library.n_terms)
     if coefficients is None:
         coefficients = np.zeros(shape)
     coefficients = check_finite(
-        "coefficients", coefficients, "Give one row a state, one column a term."
+        "coefficients", coefficients, "Give one row per state, one column per term."
     )
     check_shape(
         "coefficients",
@@ -92,10 +96,10 @@ def state_space_model(
     if initial_mean is None:
         initial_mean = np.zeros(n_states)
     initial_mean = check_finite(
-        "initial_mean", initial_mean, "Give one number a state."
+        "initial_mean", initial_mean, "Give one number per state."
     )
     check_shape(
-        "initial_mean", initial_mean.shape, (n_states,), "Give one number a state."
+        "initial_mean", initial_mean.shape, (n_states,), "Give one number per state."
     )
     return StateSpaceModel(
         initial_mean=jnp.asarray(initial_mean),
@@ -114,7 +118,7 @@ def _state_noise(
     noise: Any, n_states: int, *, none: bool = False
 ) -> AbstractScaleNoise:
     if none and not isinstance(noise, AbstractNoise | str) and np.ndim(noise) < 2:
-        remedy = "Give one variance or one a state; 0 for none."
+        remedy = "Give one variance or one per state; 0 for no process noise."
         variances = check_finite("state_noise", noise, remedy)
         if (variances == 0).any() and (variances >= 0).all():
             shape = ((), (n_states,))[variances.ndim]
@@ -128,7 +132,7 @@ def _state_noise(
 
 
 def _sized(name: str, noise: AbstractScaleNoise, size: int) -> AbstractScaleNoise:
-    """The noise with a scale for each coordinate."""
+    """The noise with one scale per coordinate."""
     shape = noise.scale.shape
     if shape not in ((), (size,), (size, size)):
         remedy = f"Give one number or {size}."
@@ -137,39 +141,40 @@ def _sized(name: str, noise: AbstractScaleNoise, size: int) -> AbstractScaleNois
 
 
 def _observation(seen: Any, noise: Any, n_states: int) -> AbstractObservation:
-    n_seen, matrix = n_states, None
+    n_observed, matrix = n_states, None
     function: Any = None
     if callable(seen):
         function = seen
-        n_seen = jax.eval_shape(seen, jnp.zeros(n_states)).shape[-1]
+        n_observed = jax.eval_shape(seen, jnp.zeros(n_states)).shape[-1]
     elif seen is not None:
         if isinstance(seen, Sequence) and all(isinstance(name, str) for name in seen):
             names = default_states(n_states)
             for name in seen:
                 check_choice("observation", name, names)
             seen = np.eye(n_states)[[names.index(name) for name in seen]]
-        remedy = "Give one row a quantity seen."
+        remedy = "Give one row per observed quantity."
         matrix = check_finite("observation", seen, remedy)
-        # One row at least: without any, nothing is seen.
-        n_seen = max(1, len(np.atleast_1d(matrix)))
+        # At least one row: otherwise nothing is observed.
+        n_observed = max(1, len(np.atleast_1d(matrix)))
         check_shape(
             "observation",
             matrix.shape,
-            (n_seen, n_states),
-            "Give one row a quantity seen and one column a state.",
+            (n_observed, n_states),
+            "Give one row per observed quantity and one column per state.",
         )
         matrix = jnp.asarray(matrix)
     if isinstance(noise, AbstractNoise):
         if isinstance(noise, AbstractScaleNoise):
-            noise = _sized("observation_noise", noise, n_seen)
+            noise = _sized("observation_noise", noise, n_observed)
     else:
-        noise = _gaussian("observation_noise", noise, n_seen)
+        noise = _gaussian("observation_noise", noise, n_observed)
     if isinstance(noise, GaussianNoise) and function is None:
         return LinearGaussian(noise, matrix)
     if not isinstance(noise, GaussianNoise | AbstractIndependentNoise):
         raise ValueError(
-            "`observation_noise` must be a covariance or a law of independent entries, "
-            f"got {type(noise).__name__}. Use `UserDensity` for a density of yours."
+            "`observation_noise` must be a covariance or a distribution of independent "
+            f"entries, got {type(noise).__name__}. Use `UserDensity` for a custom "
+            "density."
         )
     return GeneralObservation(noise, matrix, function)
 

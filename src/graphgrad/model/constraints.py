@@ -1,4 +1,4 @@
-"""What the user knows of the equations, by names."""
+"""Constraints on the equations, by names of states and terms."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Sign(NamedTuple):
 
 
 class OnlyEdges(NamedTuple):
-    """All that may act on one another; made by `only_edges`."""
+    """The only edges that the graph may have; made by `only_edges`."""
 
     edges: tuple[tuple[str, str], ...]
 
@@ -40,13 +40,13 @@ class Bounds(NamedTuple):
 
 
 class Conserve(NamedTuple):
-    """States whose sum the map leaves as it is; made by `conserve`."""
+    """States whose sum is conserved; made by `conserve`."""
 
     states: tuple[str, ...]
 
 
 class Equal(NamedTuple):
-    """Coefficients that are the same, by target and term; made by `equal`."""
+    """Equal coefficients, by target and term; made by `equal`."""
 
     places: tuple[tuple[str, str], ...]
 
@@ -62,9 +62,9 @@ Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal | Velocity
 
 
 def known(target: str, term: str, value: float) -> Known:
-    """This term has this coefficient in the equation of `target`.
+    """Fix the coefficient of a term in the equation of `target`.
 
-    The coefficient is that of the dynamics: a rate for a flow, in units per time.
+    The coefficient is one of the model's dynamics: a rate per unit of time for a flow.
 
     Examples:
         >>> known("x1", "x2", 0.25)
@@ -79,7 +79,7 @@ def known(target: str, term: str, value: float) -> Known:
 
 
 def forbid(target: str, term: str) -> Known:
-    """This term does not appear in the equation of `target`.
+    """Exclude a term from the equation of `target`.
 
     Examples:
         >>> forbid("x1", "x3^2")
@@ -89,7 +89,7 @@ def forbid(target: str, term: str) -> Known:
 
 
 def sign(target: str, term: str, sign: str) -> Sign:
-    """If this term appears in the equation of `target`, it is with this sign.
+    """Fix the sign of a term in the equation of `target`; it may still be absent.
 
     Args:
         target: The state.
@@ -104,7 +104,7 @@ def sign(target: str, term: str, sign: str) -> Sign:
 
 
 def only_edges(edges: Iterable[tuple[str, str]]) -> OnlyEdges:
-    """Only the first state of a pair may act on the second one; each on itself may.
+    """Allow only the edges (source, target); self-loops are always allowed.
 
     Examples:
         >>> only_edges([("x1", "x2")])
@@ -116,10 +116,10 @@ def only_edges(edges: Iterable[tuple[str, str]]) -> OnlyEdges:
 def bounds(
     target: str, term: str, low: float = -np.inf, high: float = np.inf
 ) -> Bounds:
-    """This term's coefficient in the equation of `target` is in this range.
+    """Bound the coefficient of a term in the equation of `target`.
 
-    The coefficient is that of the dynamics: a rate for a flow, in units per time. A
-    term may be left out where zero is in its range.
+    The coefficient is one of the model's dynamics: a rate per unit of time for a flow.
+    The term may be absent if zero lies in its range.
 
     Examples:
         >>> bounds("x1", "x1", 0.0, 1.0)
@@ -135,12 +135,11 @@ def bounds(
 
 
 def conserve(*states: str) -> Conserve:
-    """The sum of these states stays as it is: their rates sum to zero.
+    """Conserve the sum of these states: their rates sum to zero.
 
-    What one of them loses the others gain: a term stands for an exchange between two of
-    them, with one coefficient, and counts as one. Exchanges are changes, so that for
-    these states of a map staying as they are counts as zero. Noise may still change the
-    sum.
+    A term transfers from one of them to another, with one coefficient that is counted
+    once. Transfers are changes: for these states of a map, the identity counts as zero.
+    Process noise may still change the sum.
 
     Examples:
         >>> conserve("S", "I", "R")
@@ -149,13 +148,13 @@ def conserve(*states: str) -> Conserve:
     if len(set(states)) < 2 or len(set(states)) < len(states):
         raise ValueError(
             "`conserve` must be given two or more different states, got "
-            f"{states}. Name the states whose sum stays."
+            f"{states}. Name the states whose sum is conserved."
         )
     return Conserve(states)
 
 
 def equal(*places: tuple[str, str]) -> Equal:
-    """These coefficients, each given by target and term, are the same.
+    """Tie coefficients, each given by target and term, to one common value.
 
     Examples:
         >>> equal(("x1", "x2"), ("x2", "x1"))
@@ -164,17 +163,17 @@ def equal(*places: tuple[str, str]) -> Equal:
     if len(set(places)) < 2 or len(set(places)) < len(places):
         raise ValueError(
             "`equal` must be given two or more different pairs of target and term, "
-            f"got {places}. Name the coefficients that are the same."
+            f"got {places}. Name the coefficients that are equal."
         )
     return Equal(tuple((target, term) for target, term in places))
 
 
 def velocity(position: str, velocity: str) -> Velocity:
-    """The second state is the derivative of the first one, and need not be seen.
+    """State that `velocity` is the time derivative of `position`, in a flow.
 
-    For a flow. The equation of the position is then known, and terms are looked for in
-    that of the velocity, as in Newton's equations. `GraphGrad` adds the velocity to the
-    states if it is not among them.
+    The velocity may be unobserved. The equation of the position is then known, and
+    terms are selected in that of the velocity, as in Newton's equations. `GraphGrad`
+    adds the velocity to the states if it is not among them.
 
     Examples:
         >>> velocity("angle", "speed")
@@ -183,6 +182,6 @@ def velocity(position: str, velocity: str) -> Velocity:
     if position == velocity:
         raise ValueError(
             f"`velocity` must be another state than `position`, got {position!r} for "
-            "both. Give the velocity a name of its own."
+            "both. Give the velocity a different name."
         )
     return Velocity(position, velocity)

@@ -3,7 +3,7 @@
 One classical step of length d is exactly x + d A psi(x; A), with psi the mean of phi
 over the stages, weighted 1, 2, 2, 1: at the present A the next state is linear in the
 coefficients, and regressions stay linear. Value, derivatives in the state and in the
-coefficients, and the covariance of the process noise are taken along together
+coefficients, and the covariance of the process noise are propagated together
 (Särkkä and Solin, Applied Stochastic Differential Equations, 2019, chapters 6 and 9).
 """
 
@@ -25,22 +25,22 @@ from .transition import (
 )
 
 STAGES = np.array([[0.0, 1 / 6], [0.5, 1 / 3], [0.5, 1 / 3], [1.0, 1 / 6]])
-"""Where in a Runge-Kutta step its stages are, and their weights."""
+"""Positions of the stages within a Runge-Kutta step, and their weights."""
 
 MOST_SUBSTEPS = 32
-"""Runge-Kutta steps that an interval may take."""
+"""Largest number of Runge-Kutta steps per interval."""
 
 
 class FlowMean(AbstractLibraryMean):
-    """Where the flow dx/dt = A phi(x) leads in an interval.
+    """Solution of the flow dx/dt = A phi(x) at the end of an interval.
 
     Attributes:
         library: The terms phi, of the states and then the inputs.
         coefficients: A, of shape `(Nx, M)`, in units per time.
         interval: Usual length of an interval.
-        moment: What is special about this interval, if anything.
-        substeps: Runge-Kutta steps an interval: a number that is known when the model
-            runs, so that all numbers share one compiled program.
+        moment: The schedule of this interval, if there is one.
+        substeps: Runge-Kutta steps per interval: a traced value, so that all numbers
+            share one compiled program.
 
     Examples:
         >>> import graphgrad as gg, jax.numpy as jnp
@@ -87,7 +87,7 @@ class FlowMean(AbstractLibraryMean):
         return self.interval * self.moment.pace
 
     def with_substeps(self, substeps: int | Array) -> "FlowMean":
-        """The same flow with another number of steps an interval."""
+        """The same flow with another number of steps per interval."""
         return eqx.tree_at(lambda mean: mean.substeps, self, jnp.asarray(substeps))
 
     def design(
@@ -127,7 +127,7 @@ class FlowMean(AbstractLibraryMean):
         """Integral of the terms along a cubic between two states, by Simpson's rule.
 
         Args:
-            before: States at the beginning of the interval.
+            before: States at the start of the interval.
             after: States at its end.
             drifts: Derivatives there, times the length of the interval.
         """
@@ -183,7 +183,7 @@ class FlowMean(AbstractLibraryMean):
         )
         found = self._repeat(step, start)
         if found.sources is not None:
-            # No less noise than rounding makes, or covariances become singular.
+            # At least the noise of rounding, or covariances become singular.
             least = jnp.finfo(x.dtype).eps * (x**2 + found.value**2)
             added = jnp.diag(least) / len(found.sources)
             found = found._replace(sources=found.sources + added)
@@ -232,13 +232,13 @@ class FlowMean(AbstractLibraryMean):
         return _Substep(x + end[2], eye + end[3], end[4], end[5])
 
     def _share(self, number: Array, place: Array) -> Array:
-        """Which share of the interval is over."""
+        """Elapsed share of the interval."""
         return (number + place) / self.substeps
 
     def _repeat(self, step, start):
-        """Take as many steps as there are; derivatives need a bound for them.
+        """Take `substeps` steps in a loop of fixed length, for reverse mode.
 
-        Of the steps only what they begin with is kept for derivatives.
+        Only the initial value of each step is stored for derivatives.
         """
         step = jax.checkpoint(step)
 
@@ -250,7 +250,7 @@ class FlowMean(AbstractLibraryMean):
 
 
 class _Substep(NamedTuple):
-    """Where a step leads, its slope, and the terms and their slope along it."""
+    """Value and slope of a step, and the mean terms along it with their slope."""
 
     value: Array
     slope: Array
@@ -261,8 +261,8 @@ class _Substep(NamedTuple):
 def _noise(F: Array, factor: Array, d: Array) -> Float[Array, "m Nx Nx"]:
     """Covariance of noise that enters along a step, by Simpson's rule.
 
-    What enters half way is carried on by the square root of the step's own derivative,
-    to second order.
+    Noise that enters half way is propagated by the square root of the step's
+    derivative, to second order.
     """
     away = F - jnp.eye(len(F), dtype=F.dtype)
     half = jnp.eye(len(F), dtype=F.dtype) + away / 2 - away @ away / 8

@@ -1,4 +1,4 @@
-"""How a state or an observation scatters about its mean."""
+"""Process noise and measurement noise: distributions about a mean."""
 
 import math
 from abc import abstractmethod
@@ -10,9 +10,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 
 class AbstractNoise(eqx.Module):
-    """A law about a mean that can be sampled differentiably (Sec. IV-A).
+    """A distribution about a mean that can be sampled differentiably (Sec. IV-A).
 
-    Both methods take the mean itself, not a residual, so that a noise may grow with
+    Both methods take the mean itself, not a residual, so that the noise may depend on
     the state.
     """
 
@@ -29,10 +29,10 @@ class AbstractNoise(eqx.Module):
         """Log-density of x; both arguments broadcast."""
 
     def local(self, x: Float[Array, "N"], mean: Float[Array, "N"]) -> "GaussianNoise":
-        """The Gaussian noise about the same mean that pulls x as hard as this one.
+        """Gaussian noise about the same mean with the same score at x.
 
-        Its variances are those that reweighted least squares give: the distance from
-        the mean over the slope of the log-density.
+        Its variances are those of reweighted least squares: the distance from the mean
+        divided by the derivative of the log-density.
         """
         nudge = 1e-6 * (1 + jnp.abs(mean))
         away = jnp.where(jnp.abs(x - mean) < nudge, nudge, x - mean)
@@ -41,7 +41,7 @@ class AbstractNoise(eqx.Module):
 
 
 class AbstractScaleNoise(AbstractNoise):
-    """A law with a scale a coordinate, which can be learnt."""
+    """A distribution with one scale per coordinate, which can be learnt."""
 
     scale: eqx.AbstractVar[Array]
 
@@ -51,20 +51,20 @@ class AbstractScaleNoise(AbstractNoise):
         return self.scale**2
 
     def with_variances(self, variances: Float[Array, "N"]) -> "AbstractScaleNoise":
-        """The same law with other scales."""
+        """The same distribution with other scales."""
         return eqx.tree_at(lambda noise: noise.scale, self, jnp.sqrt(variances))
 
     def times(self, factor: Float[Array, "N"]) -> "AbstractScaleNoise":
-        """The same law with its scales multiplied."""
+        """The same distribution with its scales multiplied."""
         return eqx.tree_at(lambda noise: noise.scale, self, self.scale * factor)
 
 
 class ScaledNoise(AbstractScaleNoise):
-    """Any noise, made larger or smaller: deviations from the mean are multiplied.
+    """Any noise with its deviations from the mean multiplied.
 
     Attributes:
         noise: The noise.
-        scale: By how much.
+        scale: Factors, one per coordinate.
     """
 
     noise: AbstractNoise
@@ -102,7 +102,7 @@ class GaussianNoise(AbstractScaleNoise):
 
     @classmethod
     def of(cls, covariance: Float[Array, "N"] | Float[Array, "N N"]) -> "GaussianNoise":
-        """The noise of given variances or of a given covariance matrix."""
+        """The noise with given variances or a given covariance matrix."""
         if covariance.ndim == 1:
             return cls(jnp.sqrt(covariance))
         return cls(jnp.linalg.cholesky(covariance))
@@ -145,7 +145,7 @@ class GaussianNoise(AbstractScaleNoise):
         return self.scale @ self.scale.T
 
     def only(self, kept: Bool[Array, "N"]) -> "GaussianNoise":
-        """The law of the kept coordinates, beside standard normal ones for the rest."""
+        """The marginal of the kept coordinates; the others are standard normal."""
         if self.diagonal:
             return GaussianNoise(jnp.where(kept, self.scale, 1))
         covariance = jnp.where(kept[:, None] & kept, self.covariance, 0)

@@ -1,4 +1,4 @@
-"""What is seen of the state."""
+"""Observation models: the distribution of an observation given the state."""
 
 import math
 from abc import abstractmethod
@@ -9,12 +9,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from .laws import AbstractIndependentNoise
+from .distributions import AbstractIndependentNoise
 from .noise import GaussianNoise
 
 
 class AbstractObservation(eqx.Module):
-    """The law of y given x: anything that can be drawn and has a mean and a density."""
+    """The distribution of y given x: a mean, a density and a sampler."""
 
     noise: eqx.AbstractVar[Any]
 
@@ -34,7 +34,7 @@ class AbstractObservation(eqx.Module):
     ) -> Float[Array, "*batch"]:
         """Log-density of one observation for each of several states.
 
-        NaN says that an entry was not observed: the density is that of the others.
+        NaN marks missing entries: the density is that of the others.
         """
 
 
@@ -42,8 +42,8 @@ class LinearGaussian(AbstractObservation):
     """y = H x + noise; entries of y may be missing.
 
     Attributes:
-        noise: Gaussian noise of the observation.
-        matrix: H of shape `(Ny, Nx)`; `None` when every state is seen as it is.
+        noise: Gaussian measurement noise.
+        matrix: H of shape `(Ny, Nx)`; `None` for the identity.
     """
 
     noise: GaussianNoise
@@ -55,20 +55,22 @@ class LinearGaussian(AbstractObservation):
     def log_prob(
         self, y: Float[Array, "Ny"], x: Float[Array, "*batch Nx"]
     ) -> Float[Array, "*batch"]:
-        mean, seen = self.mean(x), ~jnp.isnan(y)
-        # What was not observed is where it is expected, with a density to take out.
-        log_prob = self.noise.only(seen).log_prob(jnp.where(seen, y, mean), mean)
-        return log_prob + 0.5 * math.log(2 * math.pi) * jnp.sum(~seen)
+        mean, observed = self.mean(x), ~jnp.isnan(y)
+        # Missing entries are set to their mean; their density is removed below.
+        log_prob = self.noise.only(observed).log_prob(
+            jnp.where(observed, y, mean), mean
+        )
+        return log_prob + 0.5 * math.log(2 * math.pi) * jnp.sum(~observed)
 
 
 class GeneralObservation(AbstractObservation):
-    """y scatters about a function of x, by any law of independent entries.
+    """y has any distribution of independent entries about a function of x.
 
     Attributes:
-        noise: The law, about its mean.
-        matrix: H, where the mean is H x.
-        function: Or a differentiable function from one state to the mean; neither of
-            them when every state is seen as it is.
+        noise: The distribution, given its mean.
+        matrix: H, if the mean is H x.
+        function: A differentiable function from one state to the mean, if it is not
+            H x. The mean is x if neither is given.
     """
 
     noise: AbstractIndependentNoise | GaussianNoise
@@ -86,7 +88,7 @@ class GeneralObservation(AbstractObservation):
         mean = self.mean(x)
         if isinstance(self.noise, GaussianNoise):
             return LinearGaussian(self.noise).log_prob(y, mean)
-        seen = ~jnp.isnan(y)
-        # Any value that the law allows where nothing was seen.
-        density = self.noise.log_density(jnp.where(seen, y, 0), mean)
-        return jnp.sum(jnp.where(seen, density, 0), axis=-1)
+        observed = ~jnp.isnan(y)
+        # Any value in the support of the distribution where entries are missing.
+        density = self.noise.log_density(jnp.where(observed, y, 0), mean)
+        return jnp.sum(jnp.where(observed, density, 0), axis=-1)

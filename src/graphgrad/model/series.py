@@ -1,4 +1,4 @@
-"""The door for observations."""
+"""Checks of observations against a model, and missing values."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float
 
 from ..checks import check_series, check_shape
-from .laws import AbstractIndependentNoise
+from .distributions import AbstractIndependentNoise
 from .state_space import StateSpaceModel
 
 
 def checked_series(
     ys: Any, model: StateSpaceModel, *, least: int = 1
 ) -> Float[Array | np.ndarray, "T Ny"]:
-    """Observations in the model's precision, checked unless they are being traced.
+    """Observations in the model's precision, checked unless they are traced.
 
     Args:
-        ys: Array or data frame, one row a time step.
-        model: The model that is to explain them.
-        least: Number of rows that there must be.
+        ys: Array or data frame, one row per time step.
+        model: The model of the observations.
+        least: Minimum number of rows.
     """
     if not isinstance(ys, Tracer):
         seen = jax.eval_shape(model.observation.mean, model.initial_mean).shape[-1]
@@ -32,8 +32,8 @@ def checked_series(
             if (rule := noise.fault(values)) is not None:
                 raise ValueError(
                     f"`ys` must {rule}, for {type(noise).__name__} noise, got values "
-                    f"from {np.nanmin(ys):g} to {np.nanmax(ys):g}. Give the counts as "
-                    "they were made, or another `observation_noise`."
+                    f"from {np.nanmin(ys):g} to {np.nanmax(ys):g}. Give unscaled "
+                    "counts, or another `observation_noise`."
                 )
     if model.schedule is not None:
         check_shape(
@@ -42,21 +42,21 @@ def checked_series(
             (*model.schedule.pace.shape, ys.shape[1]),
             "Give the rows that `arrange` made with the model.",
         )
-    # Left to NumPy until it meets a compiled function: each step outside of one costs
-    # a compilation of its own.
+    # NumPy until a compiled function is reached: each JAX operation outside of one
+    # costs a compilation of its own.
     return ys.astype(model.initial_mean.dtype)
 
 
 def whole_series(
     ys: Any, model: StateSpaceModel, who: str, *, least: int
 ) -> Float[Array | np.ndarray, "T Ny"]:
-    """Observations for a method that takes a series apart.
+    """Observations for a method that needs one series with equal steps.
 
     Args:
         ys: As for `checked_series`.
-        model: The same.
+        model: As for `checked_series`.
         who: Name of the method, for the message.
-        least: Number of rows that there must be.
+        least: Minimum number of rows.
     """
     if model.schedule is not None:
         raise ValueError(
@@ -67,7 +67,7 @@ def whole_series(
 
 
 def filled(ys: Float[Array, "T Ny"]) -> Float[Array, "T Ny"]:
-    """Observations with gaps bridged by straight lines, and flat before and after.
+    """Observations with gaps interpolated linearly, and constant at both ends.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -85,7 +85,7 @@ def filled(ys: Float[Array, "T Ny"]) -> Float[Array, "T Ny"]:
 def in_long_gaps(
     ys: Float[Array, "T Ny"], times: Float[Array, "T"], most: float
 ) -> Bool[Array, "T"]:
-    """Rows with an entry missing between observations more than `most` apart.
+    """Rows with a missing entry between observations more than `most` apart.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -98,7 +98,7 @@ def in_long_gaps(
 
 
 def _neighbours(ys: Array) -> tuple[Array, Array]:
-    """Rows of the observations before and after each entry, or itself."""
+    """Rows of the last and next observation at each entry; its own if observed."""
     seen, steps = ~jnp.isnan(ys), len(ys)
     times = jnp.broadcast_to(jnp.arange(steps)[:, None], ys.shape)
     before = jax.lax.cummax(jnp.where(seen, times, -1))

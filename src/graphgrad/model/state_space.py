@@ -1,4 +1,4 @@
-"""The general state-space model, Eq. (1), and draws from it."""
+"""The general state-space model, Eq. (1), and simulation of it."""
 
 from typing import NamedTuple
 
@@ -22,14 +22,14 @@ from .transition import (
 
 
 class StateSpaceModel(eqx.Module):
-    """x_0 ~ initial law, x_t ~ p(x_t | x_{t-1}), y_t ~ p(y_t | x_t). Eq. (1).
+    """x_0 ~ p(x_0), x_t ~ p(x_t | x_{t-1}), y_t ~ p(y_t | x_t). Eq. (1).
 
     Attributes:
         initial_mean: Mean of x_0.
-        initial_noise: Law of x_0 about that mean.
-        transition: Law of the next state.
-        observation: Law of what is seen.
-        schedule: What differs from step to step, if anything does.
+        initial_noise: Distribution of x_0 about that mean.
+        transition: Distribution of the next state.
+        observation: Distribution of an observation.
+        schedule: What varies between steps, or None.
     """
 
     initial_mean: Float[Array, "Nx"]
@@ -45,17 +45,17 @@ class StateSpaceModel(eqx.Module):
 
     @property
     def coefficients(self) -> Float[Array, "Nx M"]:
-        """Those of a model whose mean is made of a library of terms."""
+        """Coefficients of a model whose mean is a library of terms."""
         return self.mean.coefficients
 
     @property
     def library(self):
-        """The terms of a model whose mean is made of them."""
+        """Terms of a model whose mean is a library of terms."""
         return self.mean.library
 
     @property
     def dynamics(self) -> str:
-        """How the state moves: one of `DYNAMICS`."""
+        """Kind of dynamics: one of `DYNAMICS`."""
         return self.mean.dynamics
 
     def with_mean(self, mean: AbstractMean) -> "StateSpaceModel":
@@ -85,7 +85,7 @@ class StateSpaceModel(eqx.Module):
         )
 
     def moves(self, steps: int) -> Float[Array, ""]:
-        """How many of the steps are moves, and not beginnings."""
+        """Number of steps that are transitions, not the start of a series."""
         dtype = self.initial_mean.dtype
         if self.schedule is None:
             return jnp.asarray(steps, dtype)
@@ -93,7 +93,7 @@ class StateSpaceModel(eqx.Module):
 
     @property
     def mean(self) -> AbstractLibraryMean:
-        """The mean of a model that is made of a library of terms."""
+        """The mean of a model whose mean is a library of terms."""
         mean = self.transition.mean
         if not isinstance(mean, AbstractLibraryMean):
             raise ValueError(
@@ -104,7 +104,7 @@ class StateSpaceModel(eqx.Module):
 
 
 def in_dynamics(model: StateSpaceModel, dynamics: str) -> StateSpaceModel:
-    """The model as a map or a difference, if it is one of the two, or as it is.
+    """Convert a model between map and difference; unchanged if already so.
 
     Args:
         model: The model; coefficients of another kind of dynamics become zeros.
@@ -124,7 +124,7 @@ def in_dynamics(model: StateSpaceModel, dynamics: str) -> StateSpaceModel:
 
 
 class Simulation(NamedTuple):
-    """States x_0..x_T, observations y_1..y_T, and whether every map was defined."""
+    """States x_0..x_T, observations y_1..y_T, and whether all terms were defined."""
 
     states: Float[Array, "T_plus_1 Nx"]
     observations: Float[Array, "T Ny"]
@@ -138,16 +138,16 @@ def simulate(
     steps: int,
     initial: Float[Array, "Nx"] | None = None,
 ) -> Simulation:
-    """Draw a path and what is seen of it.
+    """Draw a trajectory and its observations.
 
-    A path that leaves all bounds comes back as infinities or NaN, not as an error;
-    `graphgrad.systems` detects and names this.
+    A trajectory that diverges is returned with infinities or NaN, not as an error;
+    `graphgrad.systems` detects and reports this.
 
     Args:
         key: Random key.
         model: The model.
         steps: Number of observations, T.
-        initial: x_0; drawn from the initial law if not given.
+        initial: x_0; drawn from its distribution if not given.
 
     Examples:
         >>> import graphgrad as gg, jax
@@ -162,7 +162,7 @@ def simulate(
     if model.schedule is not None:
         remedy = "It is the length of the model's schedule."
         check_shape("steps", (steps,), model.schedule.pace.shape, remedy)
-    start_key, move_key, see_key = jax.random.split(key, 3)
+    start_key, move_key, observe_key = jax.random.split(key, 3)
     if initial is None:
         initial = model.initial_noise.sample(start_key, model.initial_mean)
 
@@ -172,19 +172,21 @@ def simulate(
         x_next = transition.sample(key, x)
         return x_next, (x_next, transition.mean.defined(x))
 
-    def see(key: PRNGKeyArray, path: Float[Array, "T Nx"]) -> Float[Array, "T Ny"]:
+    def observe(
+        key: PRNGKeyArray, states: Float[Array, "T Nx"]
+    ) -> Float[Array, "T Ny"]:
         if model.schedule is None or model.schedule.uncertainty is None:
-            return model.observation.sample(key, path)
+            return model.observation.sample(key, states)
         keys = jax.random.split(key, steps)
         return jax.vmap(lambda key, x, now: model.at(now).observation.sample(key, x))(
-            keys, path, model.schedule
+            keys, states, model.schedule
         )
 
-    _, (path, defined) = jax.lax.scan(
+    _, (states, defined) = jax.lax.scan(
         step, initial, (jax.random.split(move_key, steps), model.schedule)
     )
     return Simulation(
-        states=jnp.concatenate([initial[None], path]),
-        observations=see(see_key, path),
+        states=jnp.concatenate([initial[None], states]),
+        observations=observe(observe_key, states),
         defined=jnp.all(defined),
     )

@@ -1,8 +1,8 @@
-"""How the state moves: a mean and a noise about it. Eq. (6), (7).
+"""The transition of the state: a mean and process noise about it. Eq. (6), (7).
 
-A mean that is made of a library of terms owns its coefficients. It gives its value, its
-derivative in the state, its design in the coefficients, and itself with other ones, so
-that nobody else needs to know whether it is a map, a difference or a flow.
+A mean that is a library of terms owns its coefficients. It provides its value, its
+derivative in the state, its design matrix, and a copy with other coefficients, so that
+no other code needs to know whether it is a map, a difference or a flow.
 """
 
 from abc import abstractmethod
@@ -20,7 +20,7 @@ from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
 
 
 def refuse_form(form: Any) -> None:
-    """Say what took the place of `form`, if it is given."""
+    """Raise if the removed argument `form` is given, and name its replacement."""
     if form is not None:
         raise ValueError(
             f"`form` must be left out, got {form!r}. Use `dynamics`: 'flow' for dx/dt, "
@@ -29,13 +29,13 @@ def refuse_form(form: Any) -> None:
 
 
 def check_dynamics(dynamics: Any, *, auto: bool = False) -> str:
-    """The kind of dynamics, if there is one of this name."""
+    """Return `dynamics`, or list the kinds there are."""
     choices = ("auto", *DYNAMICS) if auto else DYNAMICS
     return check_choice("dynamics", dynamics, choices)
 
 
 class AbstractMean(eqx.Module):
-    """The map from a state to the mean of the next one."""
+    """The mean of the next state as a function of the state."""
 
     @abstractmethod
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
@@ -43,21 +43,21 @@ class AbstractMean(eqx.Module):
 
     @abstractmethod
     def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
-        """Whether the map has a real value at x."""
+        """Whether the mean has a real value at x."""
 
 
 class Schedule(eqx.Module):
-    """What differs from step to step; made by `arrange`.
+    """What varies between steps; made by `arrange`.
 
     Attributes:
         pace: Length of each step, in units of the usual one.
-        fresh: Where a new series begins, with no memory of the one before.
-        starts: Mean of its first state.
-        inputs: Inputs that act during each step, as further variables of the library.
-        later_inputs: Inputs at the end of each step, where they change along it in a
-            straight line; None where they are held.
-        uncertainty: How many times larger the standard deviation of each entry of the
-            observation at the end of a step is than the model's.
+        fresh: Where a new series starts, independently of the previous one.
+        starts: Mean of its initial state.
+        inputs: Inputs during each step, as further variables of the library.
+        later_inputs: Inputs at the end of each step, if they are interpolated
+            linearly; None if they are held.
+        uncertainty: Factor on the model's standard deviation of the measurement noise,
+            for each entry of the observation at the end of a step.
     """
 
     pace: Float[Array, "*T"]
@@ -69,15 +69,15 @@ class Schedule(eqx.Module):
 
 
 class Expansion(NamedTuple):
-    """A transition about one state, to first order.
+    """First-order expansion of a transition about one state.
 
     Attributes:
         value: Mean of the next state.
         slope: Its derivative in the state.
-        sources: Covariance of the noise over the step, apart by the columns of the
-            noise's own factor: one a state if that is diagonal. None where the noise is
+        sources: Covariance of the noise over the step, separately for each column of
+            the noise's factor: one per state if that is diagonal. None if the noise is
             not Gaussian.
-        covariance: Their sum; that of a first state where a series begins.
+        covariance: Their sum; that of the initial state where a series starts.
         sensitivity: Derivative of the value in the active coefficients, row by row.
         turning: Derivative of the terms in the state.
     """
@@ -91,12 +91,12 @@ class Expansion(NamedTuple):
 
 
 class AbstractLibraryMean(AbstractMean):
-    """A mean made of terms, which owns their coefficients.
+    """A mean that is a library of terms, with its coefficients.
 
     Attributes:
         library: The terms phi, of the states and then the inputs.
-        coefficients: One row a state, one column a term.
-        moment: What is special about this step, if anything.
+        coefficients: One row per state, one column per term.
+        moment: The schedule of this step, if there is one.
     """
 
     library: eqx.AbstractVar[AbstractLibrary]
@@ -113,25 +113,25 @@ class AbstractLibraryMean(AbstractMean):
         dt: Any,
         substeps: Any,
     ) -> "AbstractLibraryMean":
-        """The mean of these coefficients.
+        """The mean with these coefficients.
 
         Args:
             library: The terms.
-            coefficients: One row a state, one column a term.
-            dt: Usual length of an interval, or None; checked where it is needed.
-            substeps: Runge-Kutta steps an interval, checked where they are needed.
+            coefficients: One row per state, one column per term.
+            dt: Usual interval, or None; checked where it is needed.
+            substeps: Runge-Kutta steps per interval, checked where they are needed.
         """
 
     @property
     @abstractmethod
     def dynamics(self) -> str:
-        """Which of `DYNAMICS` it is."""
+        """Kind of dynamics: one of `DYNAMICS`."""
 
     @abstractmethod
     def design(
         self, x: Float[Array, "*batch Nx"]
     ) -> tuple[Float[Array, "*batch M"], Float[Array, "*batch Nx"]]:
-        """What multiplies the coefficients, and what is beside that."""
+        """Design matrix, and the offset that does not depend on coefficients."""
 
     @abstractmethod
     def expand(
@@ -140,17 +140,17 @@ class AbstractLibraryMean(AbstractMean):
         factor: Float[Array, "Nx m"] | None,
         active: Int[Array, "Nx A"] | None = None,
     ) -> Expansion:
-        """The mean and the noise of this factor about one state.
+        """First-order expansion of the mean, and of noise with this factor.
 
         Args:
             x: The state.
-            factor: Of the covariance of the noise, or None.
-            active: Columns of the coefficients whose sensitivity is wanted.
+            factor: Factor of the covariance of the noise, or None.
+            active: Columns of the coefficients to compute sensitivities for.
         """
 
     @abstractmethod
     def noise_length(self) -> Float[Array, ""]:
-        """By how much the variances of a noise grow over this step."""
+        """Factor on the variances of the noise over this step."""
 
     def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
         defined = self.library.defined(self.variables(x))
@@ -169,7 +169,7 @@ class AbstractLibraryMean(AbstractMean):
         )
 
     def variables(self, x: Array, share: Any = 0.0) -> Array:
-        """States and inputs, after a share of the step."""
+        """States and inputs, after a share of the step has elapsed."""
         if self.moment is None or self.moment.inputs is None:
             return x
         inputs = self.moment.inputs
@@ -181,7 +181,7 @@ class AbstractLibraryMean(AbstractMean):
     def starting(
         self, terms: Float[Array, "*batch M"], rest: Float[Array, "*batch Nx"]
     ) -> tuple[Array, Array]:
-        """A design, or that of a first state where a series begins."""
+        """A design, or that of the initial state where a series starts."""
         if self.moment is None:
             return terms, rest
         fresh = self.moment.fresh
@@ -189,7 +189,7 @@ class AbstractLibraryMean(AbstractMean):
 
 
 class _AbstractStep(AbstractLibraryMean):
-    """One evaluation of the terms a step."""
+    """A mean with one evaluation of the terms per step."""
 
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
         terms, rest = self.design(x)
@@ -223,7 +223,7 @@ class MapMean(_AbstractStep):
     Attributes:
         library: The terms phi, of the states and then the inputs.
         coefficients: C, of shape `(Nx, M)`.
-        moment: What is special about this step, if anything.
+        moment: The schedule of this step, if there is one.
     """
 
     library: AbstractLibrary
@@ -261,7 +261,7 @@ class DifferenceMean(_AbstractStep):
     Attributes:
         library: The terms phi, of the states and then the inputs.
         coefficients: A, of shape `(Nx, M)`.
-        moment: What is special about this step, if anything.
+        moment: The schedule of this step, if there is one.
     """
 
     library: AbstractLibrary
@@ -291,14 +291,14 @@ class DifferenceMean(_AbstractStep):
 
 
 def squares(factor: Float[Array, "Nx m"]) -> Float[Array, "m Nx Nx"]:
-    """Products of each column with itself."""
+    """Outer product of each column with itself."""
     return jnp.einsum("ac,bc->cab", factor, factor)
 
 
 def by_equation(
     terms: Float[Array, "M"], active: Int[Array, "Nx A"]
 ) -> Float[Array, "Nx n"]:
-    """Each coefficient acts on its own equation, by its term."""
+    """Sensitivity of each equation to its own coefficients: their terms."""
     n = len(active)
     own = jnp.eye(n, dtype=terms.dtype)[:, :, None] * terms[active]
     return own.reshape(n, -1)
@@ -308,9 +308,9 @@ class Transition(eqx.Module):
     """The distribution of the next state given this one.
 
     Attributes:
-        mean: Any map; an `AbstractLibraryMean` when the equations are looked for.
-        noise: About the mean: of a step, or of a unit of time for a flow.
-        begin: About the first state of a series, at a step that may be one.
+        mean: Any mean; an `AbstractLibraryMean` if the equations are to be fitted.
+        noise: Process noise: per step, or per unit of time for a flow.
+        begin: Noise of the initial state, at a step that may start a series.
     """
 
     mean: AbstractMean
@@ -319,7 +319,7 @@ class Transition(eqx.Module):
 
     @property
     def same_noise(self) -> bool:
-        """Whether the noise over a step is the same for all states."""
+        """Whether the noise over a step does not depend on the state."""
         flows = isinstance(self.mean, AbstractLibraryMean) and (
             self.mean.dynamics == "flow"
         )
@@ -328,7 +328,7 @@ class Transition(eqx.Module):
     def expand(
         self, x: Float[Array, "Nx"], active: Int[Array, "Nx A"] | None = None
     ) -> Expansion:
-        """The transition about one state, to first order."""
+        """First-order expansion about one state."""
         noise = self.noise
         factor = noise.factor if isinstance(noise, GaussianNoise) else None
         if isinstance(self.mean, AbstractLibraryMean):
@@ -360,7 +360,7 @@ class Transition(eqx.Module):
         assert isinstance(noise, AbstractScaleNoise)
         factor = jnp.sqrt(self.mean.noise_length())
         if self.begin is not None:
-            # A new series begins by the distribution of first states.
+            # A new series starts from the distribution of the initial state.
             assert self.mean.moment is not None
             starts = self.mean.moment.starts
             here = noise.local(starts, starts).variances
@@ -380,11 +380,11 @@ class Transition(eqx.Module):
     def log_prob(
         self, x_next: Float[Array, "*batch Nx"], x: Float[Array, "*batch Nx"]
     ) -> Float[Array, "*batch"]:
-        """Log-density of next states; minus infinity outside the map's domain."""
+        """Log-density of next states; minus infinity where the mean is undefined."""
         if self.same_noise:
             density = self._shared(x).log_prob(x_next, self.mean(x))
         else:
-            # Factored after what was factored for the next states.
+            # Depends on the factors of the next states; see `engines.linalg`.
             roots = self._roots(x, 0 * x_next[..., :1, None])
             density = jnp.vectorize(
                 lambda root, x, mean: GaussianNoise(root).log_prob(x, mean),
@@ -393,7 +393,7 @@ class Transition(eqx.Module):
         return jnp.where(self.mean.defined(x), density, -jnp.inf)
 
     def _shared(self, x: Array) -> AbstractNoise:
-        """The noise over the step, which is the same for all of these states."""
+        """The noise over the step, for noise that does not depend on the state."""
         return self.noise_at(x.reshape(-1, x.shape[-1])[0])
 
     def _roots(self, x: Array, after: Any = 0.0) -> Float[Array, "*batch Nx Nx"]:

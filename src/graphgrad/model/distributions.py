@@ -1,7 +1,7 @@
-"""Laws beside the Gaussian, for states and for what is seen of them.
+"""Non-Gaussian distributions, for process noise and measurement noise.
 
-All are given by their mean, so that one law serves as the noise of a state and of an
-observation; a link between state and mean belongs to the observation's function.
+All are parametrised by their mean, so that one distribution serves as process noise and
+as measurement noise; a link function belongs to the observation function.
 """
 
 import math
@@ -20,11 +20,11 @@ from ..checks import check_positive, check_variances
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
 
 LEAST_MEAN = 1e-6
-"""Means of counts, and probabilities, are held this far from the end of their range."""
+"""Means of counts and probabilities stay this far from the ends of their range."""
 
 
 class AbstractIndependentNoise(AbstractNoise):
-    """A law under which the coordinates are independent."""
+    """A distribution with independent coordinates."""
 
     @abstractmethod
     def log_density(
@@ -38,16 +38,16 @@ class AbstractIndependentNoise(AbstractNoise):
         return jnp.sum(self.log_density(x, mean), axis=-1)
 
     def fault(self, values: np.ndarray) -> str | None:  # noqa: ARG002
-        """The rule that some of the values break, if any does."""
+        """The rule that some of the values violate, or None."""
         return None
 
 
 class StudentT(AbstractIndependentNoise, AbstractScaleNoise):
-    """Heavy tails: gross errors and jumps now and then.
+    """Student-t noise: heavy tails, for outliers and jumps.
 
     Args:
-        variance: Squared scale: a number, or one a coordinate. The variance is larger,
-            by df / (df - 2).
+        variance: Squared scale: a number, or one per coordinate. The variance is larger
+            by the factor df / (df - 2).
         df: Degrees of freedom; few mean heavy tails.
 
     Examples:
@@ -82,11 +82,11 @@ class StudentT(AbstractIndependentNoise, AbstractScaleNoise):
 
 
 class MultiplicativeNoise(AbstractIndependentNoise, AbstractScaleNoise):
-    """Gaussian noise that grows with the size of the mean.
+    """Gaussian noise with a standard deviation proportional to the mean.
 
     Args:
-        variance: Variance relative to the squared mean: a number, or one a coordinate.
-        least: Size of a mean below which the noise does not fall further.
+        variance: Variance over the squared mean: a number, or one per coordinate.
+        least: Absolute mean below which the noise does not decrease further.
 
     Examples:
         >>> noise = MultiplicativeNoise(0.01)
@@ -125,7 +125,7 @@ class MultiplicativeNoise(AbstractIndependentNoise, AbstractScaleNoise):
 
 
 class _Counts(AbstractIndependentNoise):
-    """Laws of counts: whole numbers from 0."""
+    """Distributions of counts: whole numbers from 0."""
 
     @abstractmethod
     def _variance(self, mean: Array) -> Array:
@@ -136,7 +136,7 @@ class _Counts(AbstractIndependentNoise):
         x: Float[Array, "N"],  # noqa: ARG002
         mean: Float[Array, "N"],
     ) -> GaussianNoise:
-        # With the expected information a step is one of Fisher's scoring.
+        # The expected information makes each step one of Fisher scoring.
         return GaussianNoise(jnp.sqrt(self._variance(mean)))
 
     def fault(self, values: np.ndarray) -> str | None:
@@ -146,7 +146,7 @@ class _Counts(AbstractIndependentNoise):
 
 
 class Poisson(_Counts):
-    """Counts whose variance is their mean.
+    """Poisson counts: the variance equals the mean.
 
     Examples:
         >>> density = Poisson().log_density(jnp.array([2.0]), jnp.array([1.0]))
@@ -170,10 +170,10 @@ class Poisson(_Counts):
 
 
 class NegativeBinomial(_Counts):
-    """Counts that scatter more than Poisson's: variance mean + mean^2 / size.
+    """Overdispersed counts: variance mean + mean^2 / size.
 
     Args:
-        size: The larger, the closer to Poisson's law.
+        size: Dispersion; the larger, the closer to a Poisson distribution.
 
     Examples:
         >>> noise = NegativeBinomial(10.0)
@@ -184,7 +184,7 @@ class NegativeBinomial(_Counts):
     size: Float[Array, ""]
 
     def __init__(self, size: float):
-        remedy = "10 scatters as much again as Poisson's law at a mean of 10."
+        remedy = "10 doubles the variance of a Poisson distribution at a mean of 10."
         self.size = jnp.asarray(check_positive("size", size, remedy))
 
     def sample(
@@ -210,10 +210,10 @@ class NegativeBinomial(_Counts):
 
 
 class Binomial(_Counts):
-    """How many of a known number; the mean is that number times the probability.
+    """Binomial counts; the mean is the number of trials times the probability.
 
     Args:
-        trials: The number, or one a coordinate.
+        trials: Number of trials, or one per coordinate.
 
     Examples:
         >>> noise = Binomial(4)
@@ -254,11 +254,11 @@ class Binomial(_Counts):
 
 
 class UserDensity(AbstractIndependentNoise):
-    """A log-density of yours for what is seen; it can be fitted, and not drawn from.
+    """A custom log-density of observations; it can be fitted but not sampled.
 
     Attributes:
-        function: From an observation and its mean to the log-density, for arrays of any
-            shape.
+        function: Log-density as a function of an observation and its mean, for arrays
+            of any shape.
 
     Examples:
         >>> laplace = UserDensity(lambda y, mean: -jnp.abs(y - mean) - jnp.log(2.0))
@@ -275,7 +275,7 @@ class UserDensity(AbstractIndependentNoise):
         mean: Float[Array, "*batch N"],  # noqa: ARG002
     ) -> Float[Array, "*batch N"]:
         raise ValueError(
-            "`noise` must be a law that can be drawn from, got UserDensity. "
+            "`noise` must be a distribution that can be sampled, got UserDensity. "
             "Write a subclass of AbstractIndependentNoise with `sample`."
         )
 

@@ -1,4 +1,4 @@
-"""Laws beside the Gaussian: densities, draws, and what is Gaussian about them."""
+"""Non-Gaussian distributions: densities, draws, and local Gaussian approximations."""
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ KEY = jax.random.key(0)
 MEAN = np.array([0.5, 3.0, 7.5])
 COUNTS = np.array([0.0, 2.0, 9.0])
 
-LAWS = {
+DISTRIBUTIONS = {
     "student": (gg.StudentT(0.25, df=5), scipy.stats.t(5, MEAN, 0.5)),
     "multiplicative": (
         gg.MultiplicativeNoise(0.04),
@@ -31,14 +31,14 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_densities_and_moments_are_those_of_scipy(name):
-    law, exact = LAWS[name]
+    distribution, exact = DISTRIBUTIONS[name]
     density = exact.logpmf if hasattr(exact.dist, "pmf") else exact.logpdf
     mean = jnp.asarray(MEAN, jnp.float32)
-    ours = law.log_density(jnp.asarray(COUNTS, jnp.float32), mean)
+    ours = distribution.log_density(jnp.asarray(COUNTS, jnp.float32), mean)
     np.testing.assert_allclose(ours, density(COUNTS), rtol=2e-5)
-    draws = law.sample(KEY, jnp.broadcast_to(mean, (40_000, 3)))
+    draws = distribution.sample(KEY, jnp.broadcast_to(mean, (40_000, 3)))
     # Five standard errors.
     near = 5 * exact.std() / 200
     assert (np.abs(np.mean(draws, axis=0) - exact.mean()) < near).all()
@@ -47,10 +47,14 @@ def test_densities_and_moments_are_those_of_scipy(name):
 
 @pytest.mark.parametrize("name", ["student", "multiplicative"])
 def test_a_local_gaussian_pulls_as_hard(name):
-    law, x, mean = LAWS[name][0], jnp.array([0.9, 2.0, 9.0]), jnp.asarray(MEAN)
-    slope = jax.grad(law.log_prob)
+    distribution, x, mean = (
+        DISTRIBUTIONS[name][0],
+        jnp.array([0.9, 2.0, 9.0]),
+        jnp.asarray(MEAN),
+    )
+    slope = jax.grad(distribution.log_prob)
     np.testing.assert_allclose(
-        slope(x, mean), slope_of(law.local(x, mean), x, mean), rtol=1e-5
+        slope(x, mean), slope_of(distribution.local(x, mean), x, mean), rtol=1e-5
     )
 
 
@@ -59,18 +63,18 @@ def slope_of(noise, x, mean):
 
 
 def test_a_density_of_ones_own_is_made_gaussian_by_its_slope():
-    law = gg.UserDensity(lambda y, mean: -jnp.log(jnp.cosh(y - mean)))
+    distribution = gg.UserDensity(lambda y, mean: -jnp.log(jnp.cosh(y - mean)))
     x, mean = jnp.array([0.9, 2.0, 7.5]), jnp.asarray(MEAN)
-    local = law.local(x, mean)
+    local = distribution.local(x, mean)
     np.testing.assert_allclose(
-        jax.grad(law.log_prob)(x, mean), slope_of(local, x, mean), atol=1e-5
+        jax.grad(distribution.log_prob)(x, mean), slope_of(local, x, mean), atol=1e-5
     )
     # At the peak, its curvature: (log cosh)'' is 1 at 0.
     np.testing.assert_allclose(local.variances[2], 1, rtol=1e-2)
 
 
 def observed_by(noise, observation=None):
-    """A slow linear model of two positive states, seen by a law."""
+    """A slow linear model of two positive states, observed with a distribution."""
     return gg.state_space_model(
         gg.Polynomial(2, 1),
         [[1.0, 0.8, 0.1], [2.0, -0.1, 0.7]],
@@ -133,11 +137,11 @@ def test_linearised_is_locally_optimal_where_that_exists(x64):
     model = linear_model()
     x = jax.random.normal(KEY, (5, model.n_states))
     y = model.observation.mean(x[0]) + 0.3
-    laws = [
+    found = [
         gg.engines.PROPOSALS[name]().prepare(model)
         for name in ("linearised", "locally optimal")
     ]
-    ours, best = (law.log_prob(x + 0.1, x, y) for law in laws)
+    ours, best = (distribution.log_prob(x + 0.1, x, y) for distribution in found)
     np.testing.assert_allclose(ours, best, rtol=1e-6)
 
 
@@ -191,7 +195,10 @@ def test_bad_counts_are_named(change, message):
         (lambda: gg.NegativeBinomial(0), "`size` must be a positive finite number"),
         (lambda: gg.MultiplicativeNoise([[1.0]]), "`variance` must be positive"),
         (lambda: observed_by(gg.StudentT([1.0, 2.0, 3.0])), "`observation_noise` must"),
-        (lambda: observed_by(Laplace(jnp.ones(2))), "a law of independent entries"),
+        (
+            lambda: observed_by(Laplace(jnp.ones(2))),
+            "a distribution of independent entries",
+        ),
         (lambda: observed_by(1.0, ["x1", "x4"]), "`observation` must be one of 'x1'"),
         (
             lambda: gg.adaptive(
@@ -210,7 +217,7 @@ def test_bad_counts_are_named(change, message):
         ),
     ],
 )
-def test_bad_laws_are_named(make, message):
+def test_bad_distributions_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
