@@ -16,7 +16,7 @@ import graphgrad as gg
 from graphgrad import registries
 from graphgrad.cli import app, options
 from graphgrad.dynamics import MOTIONS, left_side
-from graphgrad.engines import AbstractEngine, FilteredLaws, Sweep
+from graphgrad.engines import AbstractEngine, FilteredDistributions, Sweep
 from graphgrad.estimator import fitting
 from graphgrad.model import StateSpaceModel
 from graphgrad.report.words import DYNAMICS_WORDS
@@ -56,7 +56,7 @@ class Toy(AbstractEngine):
 
     def filter(
         self, key: PRNGKeyArray, model: StateSpaceModel, ys: Float[Array, "T Ny"]
-    ) -> FilteredLaws:
+    ) -> FilteredDistributions:
         return gg.GaussianSmoother().filter(key, model, ys)
 
 

@@ -107,21 +107,21 @@ def test_contract(name):
 
 
 @pytest.mark.parametrize("name", ["extended", "genealogy", "ensemble"])
-def test_filtered_laws(name, x64):
+def test_filtered_distributions(name, x64):
     """A filter is the sweep's own, and knows of no later row."""
     model, ys = linear_case("one sum")
     run = jit(ENGINES[name].filter)
-    laws, shorter = run(KEY, model, ys), run(KEY, model, ys[:-5])
+    found, shorter = run(KEY, model, ys), run(KEY, model, ys[:-5])
     value, _, covariances, _ = exact_smoother(model, ys)
     if name in DRAWN and name != "ensemble":
         # Of 100 keys, the farthest was off by 0.39 and 0.038.
-        assert abs(jnp.sum(laws.increments) - value) < 0.6
-        assert jnp.abs(laws.covariances[-1] - covariances[-1]).max() < 0.06
+        assert abs(jnp.sum(found.increments) - value) < 0.6
+        assert jnp.abs(found.covariances[-1] - covariances[-1]).max() < 0.06
         return
-    assert jnp.allclose(jnp.sum(laws.increments), value)
-    assert jnp.allclose(laws.covariances[-1], covariances[-1])
+    assert jnp.allclose(jnp.sum(found.increments), value)
+    assert jnp.allclose(found.covariances[-1], covariances[-1])
     # The keys of the ensemble's steps depend on how many there are.
-    assert name == "ensemble" or jnp.allclose(laws.means[:-5], shorter.means)
+    assert name == "ensemble" or jnp.allclose(found.means[:-5], shorter.means)
 
 
 @pytest.mark.parametrize("seen", ["all", "one sum"])
@@ -171,7 +171,7 @@ def test_drawn_engines_agree_with_the_exact_smoother(name, seen, x64):
 
 
 def check_invariance(seed, num_particles=6, sweeps=300, chains=60):
-    """Sweeps that start from each other's path: their average is the smoothed law.
+    """Sweeps that start from each other: their average is the smoothed distribution.
 
     Over seeds 100 to 119 the largest of the 124 deviations was 4.3 standard errors,
     and 2.7 with all 1200 chains taken together; without the transition density or the
@@ -255,7 +255,9 @@ def laplace_model():
 
 def test_other_noises_are_refused_where_gaussian_ones_are_needed():
     model, ys = laplace_model()
-    message = "the ensemble engine needs a GaussianNoise state noise, got Laplace. Use"
+    message = (
+        "the ensemble engine needs a GaussianNoise process noise, got Laplace. Use"
+    )
     with pytest.raises(ValueError, match=message):
         EnsembleSmoother().sweep(KEY, model, ys)
     start = eqx.tree_at(lambda m: m.initial_noise, model, Laplace(jnp.ones(2)))

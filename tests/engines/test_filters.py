@@ -11,7 +11,7 @@ from graphgrad.engines import (
     PROPOSALS,
     RESAMPLING,
     AbstractProposal,
-    AbstractProposalLaw,
+    AbstractProposalDistribution,
     value_and_gradient,
 )
 from graphgrad.model import GaussianNoise, Transition
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 RUNS = 400
 
 
-class _WideLaw(AbstractProposalLaw):
+class _WideDistribution(AbstractProposalDistribution):
     transition: Transition
 
     def sample(self, key, x, y):
@@ -39,7 +39,7 @@ class Wide(AbstractProposal):
     def prepare(self, model):
         assert isinstance(model.transition.noise, GaussianNoise)
         noise = GaussianNoise(1.5 * model.transition.noise.scale)
-        return _WideLaw(Transition(model.transition.mean, noise))
+        return _WideDistribution(Transition(model.transition.mean, noise))
 
 
 def _estimates(particle_filter, model, ys, form):
@@ -120,7 +120,7 @@ def test_score_form_is_the_derivative_of_the_detached_filter(
     particle_filter = gg.ParticleFilter(
         50, proposal=proposal, ess_threshold=ess_threshold
     )
-    # All parameters at once: coefficients, both noises, the initial law.
+    # All parameters at once: coefficients, both noises, the initial state.
     arrays, rest = eqx.partition(model, eqx.is_inexact_array)
 
     def build(arrays):
@@ -163,7 +163,7 @@ def test_gradient_through_particles_matches_finite_differences(proposal, x64):
 
     def log_likelihood(coefficients):
         candidate = model.with_coefficients(coefficients)
-        law = particle_filter.proposal.prepare(candidate)
+        pi = particle_filter.proposal.prepare(candidate)
         start_key, loop_key = jax.random.split(key)
         x = candidate.initial_noise.sample(
             start_key, jnp.broadcast_to(model.initial_mean, (K, 3))
@@ -176,12 +176,12 @@ def test_gradient_through_particles_matches_finite_differences(proposal, x64):
             a = frozen.ancestors[t]
             log_w_tilde = -jnp.log(K) + log_w[a] - stopped[a]
             parents = x[a]
-            x = law.sample(draw_key, parents, y)
+            x = pi.sample(draw_key, parents, y)
             log_nu = (
                 log_w_tilde
                 + candidate.observation.log_prob(y, x)
                 + candidate.transition.log_prob(x, parents)
-                - law.log_prob(x, parents, y)
+                - pi.log_prob(x, parents, y)
             )
             increment = jax.nn.logsumexp(log_nu)
             log_w, stopped = log_nu - increment, frozen.log_weights[t]

@@ -58,15 +58,15 @@ def normals(size, scale=1.0, seed=0):
     return np.random.default_rng(seed).normal(size=size).astype(np.float32) * scale
 
 
-def assert_frequencies(seen, law):
-    """Frequencies within 5 standard errors of their law.
+def assert_frequencies(seen, probabilities):
+    """Frequencies within 5 standard errors of their probabilities.
 
     With 100 other seeds each test here that counts frequencies or means passes 100
     times.
     """
-    frequencies, law = seen / seen.sum(), np.asarray(law)
-    error = np.sqrt(law * (1 - law) / seen.sum())
-    assert np.all(np.abs(frequencies - law) <= 5 * error)
+    frequencies, probabilities = seen / seen.sum(), np.asarray(probabilities)
+    error = np.sqrt(probabilities * (1 - probabilities) / seen.sum())
+    assert np.all(np.abs(frequencies - probabilities) <= 5 * error)
 
 
 # One contract for all -----------------------------------------------------------------
@@ -188,16 +188,18 @@ def test_one_particle_with_all_the_weight_is_everybodys_ancestor(name, size, pla
 
 @every_scheme
 def test_two_particles(name):
-    law = [1 / 16, 6 / 16, 9 / 16] if name == "multinomial" else [0, 1 / 2, 1 / 2]
+    probabilities = (
+        [1 / 16, 6 / 16, 9 / 16] if name == "multinomial" else [0, 1 / 2, 1 / 2]
+    )
     copies = count(draw(name, np.log([3 / 4, 1 / 4])))[:, 0]
-    assert_frequencies(np.bincount(copies, minlength=3), law)
+    assert_frequencies(np.bincount(copies, minlength=3), probabilities)
 
 
 # What sets them apart -----------------------------------------------------------------
 
 
 def test_multinomial_ancestors_are_independent():
-    # All 9 pairs of ancestors of two particles, against the product of their laws.
+    # All 9 pairs of ancestors of two particles, against products of probabilities.
     weights = np.array([0.2, 0.5, 0.3])
     log_weights = np.full(40, -np.inf)
     log_weights[[0, 7, 39]] = np.log(weights)
@@ -231,12 +233,12 @@ def test_systematic_counts_are_the_whole_numbers_about_k_w(log_weights, seed):
 def test_strata_are_independent_but_systematic_points_move_together():
     # K c = (0.5, 1.5, 2.5, ...): in each stratum the point lies below or above c_j.
     log_weights = np.log([0.5, *[1] * 38, 1.5])
-    laws = {"stratified": [1 / 8] * 8, "systematic": [1 / 2, *[0] * 6, 1 / 2]}
-    for name, law in laws.items():
+    expected = {"stratified": [1 / 8] * 8, "systematic": [1 / 2, *[0] * 6, 1 / 2]}
+    for name, probabilities in expected.items():
         reached = np.cumsum(count(draw(name, log_weights)), axis=1)
         below = reached[:, :3] - np.arange(3)
         assert set(np.unique(below)) == {0, 1}
-        assert_frequencies(np.bincount(below @ [1, 2, 4], minlength=8), law)
+        assert_frequencies(np.bincount(below @ [1, 2, 4], minlength=8), probabilities)
 
 
 @given(log_weights=log_weights_of_40, seed=seeds)

@@ -669,7 +669,7 @@ def test_engine_is_chosen_by_the_model():
         model = eqx.tree_at(place, linear_model(), heavy)
         engine, reason = choose_engine("auto", model)
         assert type(engine) is gg.ParticleSmoother
-        assert reason == "particle: not all laws are known to have one peak"
+        assert reason == "particle: not all distributions are known to be unimodal"
     assert isinstance(linear_model().initial_noise, GaussianNoise)
 
 

@@ -1,4 +1,4 @@
-"""How the hidden path is inferred: filters, smoothers, gradients, information."""
+"""State inference: filters, smoothers, gradients, information."""
 
 from .choice import ENGINES as ENGINES
 from .choice import choose_engine as choose_engine
@@ -14,12 +14,12 @@ from .particle import FilterResult as FilterResult
 from .particle import ParticleFilter as ParticleFilter
 from .proposals import PROPOSALS as PROPOSALS
 from .proposals import AbstractProposal as AbstractProposal
-from .proposals import AbstractProposalLaw as AbstractProposalLaw
+from .proposals import AbstractProposalDistribution as AbstractProposalDistribution
 from .proposals import Bootstrap as Bootstrap
 from .proposals import Linearised as Linearised
 from .proposals import LocallyOptimal as LocallyOptimal
 from .resampling import RESAMPLING as RESAMPLING
 from .smoothing import ParticleSmoother as ParticleSmoother
 from .sweep import AbstractEngine as AbstractEngine
-from .sweep import FilteredLaws as FilteredLaws
+from .sweep import FilteredDistributions as FilteredDistributions
 from .sweep import Sweep as Sweep

@@ -1,4 +1,4 @@
-"""Engines by name, and the one to take when none is named."""
+"""Engines by name, and automatic choice of the engine."""
 
 from collections.abc import MutableMapping
 
@@ -17,7 +17,7 @@ from ..model import (
 from .sweep import AbstractEngine
 
 MANY_STATES = 60
-"""From here on, covariances of all states cost more than an ensemble."""
+"""Number of states above which covariances cost more than an ensemble."""
 
 ENGINES: MutableMapping[str, type[AbstractEngine]] = registries.ENGINES
 
@@ -25,11 +25,11 @@ ENGINES: MutableMapping[str, type[AbstractEngine]] = registries.ENGINES
 def choose_engine(
     engine: str | AbstractEngine, model: StateSpaceModel
 ) -> tuple[AbstractEngine, str]:
-    """The engine that is asked for, and in words which one it is and why.
+    """Return an engine, and a description with the reason for the choice.
 
     Args:
         engine: An engine, its name, or `"auto"`.
-        model: The model that it is for.
+        model: The model.
 
     Examples:
         >>> import graphgrad as gg
@@ -49,14 +49,14 @@ def choose_engine(
 
 
 def _check_noise(engine: AbstractEngine, model: StateSpaceModel) -> None:
-    """Say that what draws states needs process noise to draw."""
+    """Raise if an engine that samples states is used without process noise."""
     noise = model.transition.noise
     if not (engine.stochastic and isinstance(noise, GaussianNoise)):
         return
     if not isinstance(noise.scale, Tracer) and not bool(jnp.any(noise.scale)):
         raise ValueError(
-            "`state_noise` must not be 0 for an engine that draws states, got 0 with "
-            f"{type(engine).__name__}. Use the gaussian engine, or give a small one."
+            "`state_noise` must not be 0 for an engine that samples states, got 0 with "
+            f"{type(engine).__name__}. Use the gaussian engine, or a small variance."
         )
 
 
@@ -66,7 +66,7 @@ def _automatic(model: StateSpaceModel) -> tuple[str, str]:
         observation, LinearGaussian | GeneralObservation
     )
     if not known or not isinstance(model.initial_noise, GaussianNoise):
-        return "particle", "not all laws are known to have one peak"
+        return "particle", "not all distributions are known to be unimodal"
     gaussian = isinstance(noise, GaussianNoise) and isinstance(
         observation, LinearGaussian
     )
@@ -74,4 +74,4 @@ def _automatic(model: StateSpaceModel) -> tuple[str, str]:
         return "ensemble", f"{model.n_states} states are many"
     if gaussian:
         return "gaussian", "all noises are Gaussian and the states are few"
-    return "gaussian", "all laws have one peak and are made Gaussian about the path"
+    return "gaussian", "all distributions are unimodal; approximated by Gaussian ones"

@@ -1,4 +1,4 @@
-"""A particle filter in which one particle follows a given path.
+"""The conditional particle filter: one particle follows a given trajectory.
 
 Lindsten, Jordan and Schön, Particle Gibbs with ancestor sampling, JMLR 15 (2014).
 """
@@ -22,15 +22,15 @@ def conditional_filter(
     num_particles: int,
     proposal: AbstractProposal,
 ) -> FilterResult:
-    """A filter whose last particle follows a path and is given new ancestors.
+    """Particle filter whose last particle is fixed, with ancestor sampling.
 
     Args:
         key: Random key.
         model: The model.
         ys: Observations.
-        reference: The path x_0..x_T.
-        num_particles: Number of particles, with the one that is fixed.
-        proposal: Where the other particles are drawn.
+        reference: The fixed trajectory x_0..x_T.
+        num_particles: Number of particles, including the fixed one.
+        proposal: Proposal of the other particles.
     """
     T, K = ys.shape[0], num_particles
     check_shape(
@@ -52,20 +52,20 @@ def conditional_filter(
         x, log_w = carry
         (resample_key, draw_key), uniform, y, fixed, moment = inputs
         now = model.at(moment)
-        law = prepared if moment is None else proposal.prepare(now)
+        distribution = prepared if moment is None else proposal.prepare(now)
         ancestors = RESAMPLING["multinomial"](resample_key, log_w)
-        # Where no particle can have led to the path, its own past did.
+        # If no particle can be its ancestor, the trajectory keeps its own past.
         stay = jnp.where(jnp.arange(K) == K - 1, 0, -jnp.inf)
         past = choose(uniform, looking_ahead(now, log_w, x, fixed), stay)
         ancestors = ancestors.at[-1].set(past)
         parents = x[ancestors]
-        x_next = law.sample(draw_key, parents, y).at[-1].set(fixed)
+        x_next = distribution.sample(draw_key, parents, y).at[-1].set(fixed)
         log_nu = equal + (
             now.observation.log_prob(y, x_next)
             + now.transition.log_prob(x_next, parents)
-            - law.log_prob(x_next, parents, y)
+            - distribution.log_prob(x_next, parents, y)
         )
-        # As in the plain filter: undefined is impossible, and a loss is recorded.
+        # As in `ParticleFilter`: undefined densities are zero; losses are recorded.
         log_nu = jnp.where(jnp.isnan(log_nu), -jnp.inf, log_nu)
         increment = jax.nn.logsumexp(log_nu)
         alive = jnp.isfinite(increment)
@@ -97,13 +97,13 @@ def conditional_filter(
 
 
 def defined(model: StateSpaceModel, x: Array) -> Array:
-    """States with those that overflowed replaced by the initial mean."""
+    """States, with those that overflowed replaced by the initial mean."""
     finite = jnp.all(jnp.isfinite(x), axis=-1, keepdims=True)
     return jnp.where(finite, x, model.initial_mean)
 
 
 def with_finite_particles(model: StateSpaceModel, result: FilterResult) -> FilterResult:
-    """The result with finite particles: one of weight zero must not make a mean NaN."""
+    """The result with finite particles: zero weight times infinity would be NaN."""
     particles = defined(model, result.particles)
     return result._replace(
         particles=particles,
@@ -121,10 +121,10 @@ def looking_ahead(
 def choose(
     uniform: Array, log_weights: Array, otherwise: Array | None = None
 ) -> Int[Array, ""]:
-    """A number drawn by log-weights, or by others where none of them is finite.
+    """An index drawn by log-weights, or by `otherwise` if none of them is finite.
 
-    By inverting the cumulative weights at a uniform random number:
-    `jax.random.categorical` needs such a number for each particle.
+    By inverting the cumulative weights at one uniform random number:
+    `jax.random.categorical` needs one for each particle.
     """
     log_weights = jnp.where(jnp.isnan(log_weights), -jnp.inf, log_weights)
     if otherwise is not None:
@@ -134,8 +134,8 @@ def choose(
     cumulative = jnp.cumsum(weights)
     point = uniform * cumulative[-1]
     number = jnp.searchsorted(cumulative, point, side="right").astype(jnp.int32)
-    # A running sum that is computed in parallel may rise a little where a weight is
-    # zero, and the point may be rounded up to its end: then take the first that can be.
+    # A parallel cumulative sum may rise slightly where a weight is zero, and the point
+    # may be rounded up to its end: then take the first of positive weight.
     first = jnp.searchsorted(cumulative, 0, side="right").astype(jnp.int32)
     return jnp.where(
         weights.at[number].get(mode="fill", fill_value=0) > 0, number, first

@@ -1,12 +1,13 @@
-"""What resampling makes of particles and weights, and what its derivative is.
+"""Differentiable resampling of particles and weights.
 
-- stop gradient: ancestors are drawn by weight; the weights after it are equal and
-  keep the derivative of the log-weights (Alg. 2, lines 6 and 7).
-- soft: ancestors are drawn from a mixture of the weights and equal ones; the weights
-  after it correct for that, and the derivative is that of the correction (Karkus, Hsu
+- stop gradient: ancestors are drawn by weight; the new weights are equal and keep the
+  derivative of the log-weights (Alg. 2, lines 6 and 7).
+- soft: ancestors are drawn from a mixture of the weights and uniform ones; the new
+  weights correct for that, and the derivative is that of the correction (Karkus, Hsu
   and Lee, Particle filter networks with application to visual localization, 2018).
-- optimal transport: nothing is drawn; particles move to where equal weights say the
-  same, smoothly in all parameters (Corenflos et al., 2021; see `transport`).
+- optimal transport: nothing is drawn; particles move so that equal weights represent
+  the same distribution, smoothly in all parameters (Corenflos et al., 2021; see
+  `transport`).
 """
 
 from abc import abstractmethod
@@ -25,7 +26,7 @@ from .transport import transported
 
 
 class Resampled(NamedTuple):
-    """Particles to go on from, their log-weights, and where each came from."""
+    """Resampled particles, their log-weights, and their ancestors."""
 
     parents: Float[Array, "K Nx"]
     log_weights: Float[Array, "K"]
@@ -33,7 +34,7 @@ class Resampled(NamedTuple):
 
 
 class AbstractResampling(eqx.Module):
-    """A kind of resampling."""
+    """Interface of resampling methods."""
 
     @abstractmethod
     def __call__(
@@ -50,18 +51,18 @@ class AbstractResampling(eqx.Module):
             key: Random key.
             x: Particles.
             log_weights: Their log-weights, normalised.
-            detach: Whether the law of the draws is held fixed where the result is
-                differentiated.
+            detach: Whether the distribution of the draws is held fixed when the result
+                is differentiated.
         """
 
     @property
     @abstractmethod
     def keeps_ancestors(self) -> bool:
-        """Whether each particle comes from one; if not, all ancestors are -1."""
+        """Whether each particle has one ancestor; if not, all ancestors are -1."""
 
 
 class StopGradientResampling(AbstractResampling):
-    """Equal weights that keep the derivative of the log-weights: Alg. 2.
+    """Resampling to equal weights that keep the derivative of the log-weights: Alg. 2.
 
     Attributes:
         scheme: How ancestors are drawn, by its name in `RESAMPLING`.
@@ -95,9 +96,9 @@ class SoftResampling(AbstractResampling):
     """Ancestors drawn from alpha w + (1 - alpha) / K, weighted by w over that.
 
     The estimate of the likelihood is unbiased, as with `StopGradientResampling`. Its
-    derivative is not, because it leaves out how the draws depend on the parameters:
-    the larger alpha, the more is left out, and with 1 the weights have no derivative.
-    Particles whose weight is zero are left out, and K counts the others.
+    derivative is not, because it omits the dependence of the draws on the parameters:
+    the larger alpha, the more is omitted, and with 1 the weights have no derivative.
+    Particles of zero weight are excluded, and K counts the others.
 
     Attributes:
         alpha: Share of the weights in the mixture, above 0 and at most 1.
@@ -144,7 +145,7 @@ class SoftResampling(AbstractResampling):
     def _log_mixture(self, log_weights: Float[Array, "K"]) -> Float[Array, "K"]:
         if self.alpha == 1:
             return log_weights
-        # A child of a particle without a weight has none either.
+        # A child of a particle of zero weight has zero weight as well.
         living = jnp.exp(log_weights) > 0
         log_equal = jnp.log1p(-self.alpha) - jnp.log(jnp.maximum(jnp.sum(living), 1))
         own = jnp.log(self.alpha) + jnp.where(living, log_weights, 0)
@@ -156,13 +157,13 @@ class TransportResampling(AbstractResampling):
 
     Nothing is drawn: with a fixed key the filter's log-likelihood is a smooth function
     of the parameters, and its derivative is exact. The estimate of the likelihood is
-    biased. Means are kept, but the spread shrinks, also that of particles of equal
-    weight; the smaller `epsilon`, the less, and the more iterations are needed.
-    Costs K^2 an iteration. There are no ancestors.
+    biased. Means are preserved, but the spread shrinks, also for particles of equal
+    weight; a smaller `epsilon` shrinks it less and needs more iterations. The cost per
+    iteration is K^2. There are no ancestors.
 
     Attributes:
-        epsilon: Price of the entropy, relative to Nx times the largest variance of a
-            coordinate over the particles.
+        epsilon: Entropic regularisation, relative to Nx times the largest variance of
+            a coordinate over the particles.
         iterations: Number of Sinkhorn iterations.
 
     Examples:
@@ -206,11 +207,11 @@ class TransportResampling(AbstractResampling):
 DIFFERENTIABLE: MutableMapping[str, type[AbstractResampling]] = (
     registries.DIFFERENTIABLE
 )
-"""The kinds with a derivative of their own, by name."""
+"""Resampling methods with their own derivative, by name."""
 
 
 def resampling_kind(resampling: str | AbstractResampling) -> AbstractResampling:
-    """The kind that is asked for; the name of a scheme means `StopGradientResampling`.
+    """Resampling by name; the name of a scheme means `StopGradientResampling`.
 
     Examples:
         >>> resampling_kind("systematic")
@@ -229,7 +230,7 @@ def resampling_kind(resampling: str | AbstractResampling) -> AbstractResampling:
 def check_ancestors(
     name: str, value: object, resampling: AbstractResampling, remedy: str
 ) -> None:
-    """Say that an option needs ancestors, unless the resampling keeps them."""
+    """Raise if an option needs ancestors and the resampling has none."""
     if not resampling.keeps_ancestors:
         raise ValueError(
             f"`resampling` must give each particle one ancestor for `{name}={value!r}`"

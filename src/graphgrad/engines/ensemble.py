@@ -1,16 +1,16 @@
 """The ensemble Kalman filter and smoother, for many states.
 
-Members move by the map itself; they are corrected by a gain that comes from their
-covariance, each towards an observation perturbed by noise of its own (Burgers, van
-Leeuwen and Evensen, 1998), and backwards by the gain of Rauch, Tung and Striebel, each
-by the surprise about itself one step later (Raanes, 2016). No derivative of the map and
+Members are propagated by the model's mean and corrected by a gain computed from their
+covariance, each towards an observation with its own perturbation (Burgers, van Leeuwen
+and Evensen, 1998). The backward pass uses the gain of Rauch, Tung and Striebel on the
+correction of each member one step later (Raanes, 2016). No derivative of the mean and
 no matrix of more than Nx columns is needed.
 
-Sampling error comes from noise whose covariance among a few members is not what it
-should be. Therefore the gains use the known covariances, and where there are enough
-members the noise is made to have exactly the right mean, covariance, and no correlation
-with the members it is added to (second-order exact sampling; Pham, 2001). Filter and
-smoothed means of a linear model are then those of Kalman whatever the key.
+Sampling error comes from noise whose covariance among few members is inexact.
+Therefore the gains use the known covariances, and if there are enough members the noise
+is made to have exactly the right mean, covariance, and no correlation with the members
+it is added to (second-order exact sampling; Pham, 2001). Filtered and smoothed means of
+a linear model are then those of the Kalman smoother for any key.
 """
 
 import math
@@ -26,7 +26,7 @@ from ..model import GaussianNoise, LinearGaussian, StateSpaceModel, checked_seri
 from .linalg import inverse_root
 from .sweep import (
     AbstractEngine,
-    FilteredLaws,
+    FilteredDistributions,
     Seen,
     Sweep,
     drawn_variances,
@@ -35,11 +35,11 @@ from .sweep import (
 
 
 class EnsembleSmoother(AbstractEngine):
-    """Ensemble Kalman smoother: Gaussian laws, no derivatives, many states.
+    """Ensemble Kalman smoother: Gaussian noise, no derivatives, many states.
 
-    Best with more than twice as many members as states; with fewer it still works,
-    with more sampling error. Where the members overflow the log-likelihood is minus
-    infinity, and the members stay where they were.
+    Use more than twice as many members as states; with fewer the sampling error is
+    larger. If the members overflow, the log-likelihood is minus infinity and the
+    members keep their previous values.
 
     Attributes:
         num_members: Number of members.
@@ -100,12 +100,12 @@ class EnsembleSmoother(AbstractEngine):
 
     def filter(
         self, key: PRNGKeyArray, model: StateSpaceModel, ys: Float[Array, "T Ny"]
-    ) -> FilteredLaws:
+    ) -> FilteredDistributions:
         run = self._forward(key, model, ys)
         means = jnp.mean(run.members[1:], axis=1)
         away = run.members[1:] - means[:, None]
         covariances = jnp.einsum("tkn,tkm->tnm", away, away) / self.num_members
-        return FilteredLaws(means, covariances, run.increments)
+        return FilteredDistributions(means, covariances, run.increments)
 
     def _forward(self, key: PRNGKeyArray, model: StateSpaceModel, ys: Array) -> "_Run":
         needs_gaussian(model, "ensemble")
@@ -136,13 +136,13 @@ class EnsembleSmoother(AbstractEngine):
             increment = seen.log_density(z, whiten)
             forecast = moved + _noise(state_key, noise, away)
             drawn = seen.y + _noise(seen_key, observation.noise, forecast - predicted)
-            surprise = jnp.where(seen.kept, drawn - forecast @ H.T, 0)
-            analysed = forecast + surprise @ gain.T
+            innovation = jnp.where(seen.kept, drawn - forecast @ H.T, 0)
+            analysed = forecast + innovation @ gain.T
             cross = away.T @ (members - jnp.mean(members, axis=0)) / P
-            # Factored after the other one: two at once can wait for each other.
+            # Depends on the other factor: two at the same time can deadlock.
             inner = inverse_root(Pp + 0 * whiten[0, 0])
             back = cross.T @ inner.T @ inner
-            # After an overflow go on as if nothing were known of this step.
+            # After an overflow, skip the update of this step.
             results = (increment, forecast, analysed, back)
             sound = jnp.all(jnp.array([jnp.all(jnp.isfinite(r)) for r in results]))
             increment = jnp.where(sound, increment, -jnp.inf)
@@ -159,7 +159,7 @@ class EnsembleSmoother(AbstractEngine):
 
 
 class _Run(NamedTuple):
-    """Members at times 0..T, and what led to those of 1..T."""
+    """Members at times 0..T, and forecasts and gains of times 1..T."""
 
     members: Float[Array, "T_plus_1 P Nx"]
     forecasts: Float[Array, "T P Nx"]
@@ -170,20 +170,20 @@ class _Run(NamedTuple):
 def _noise(
     key: PRNGKeyArray, noise: GaussianNoise, away: Float[Array, "P M"]
 ) -> Float[Array, "P N"]:
-    """One draw a member: of mean zero, and if possible exactly the right covariance.
+    """One draw per member: mean zero, and if possible exactly the right covariance.
 
     Args:
         key: Random key.
-        noise: The law.
-        away: What the draws shall be uncorrelated with, of mean zero.
+        noise: The distribution.
+        away: Anomalies, of mean zero, that the draws must be uncorrelated with.
     """
     P, N = away.shape[0], noise.scale.shape[0]
     z = jax.random.normal(key, (P, N), away.dtype)
     if away.shape[1] + N < P:
-        # What is left of z beside a constant and `away`, made orthonormal.
+        # Orthonormalise z against a constant and `away`.
         basis = jnp.concatenate([jnp.ones_like(z[:, :1]), away, z], axis=1)
         q, r = jnp.linalg.qr(basis)
-        # With these signs it is Gram and Schmidt's and no direction is preferred.
+        # These signs make it Gram-Schmidt, which prefers no direction.
         z = (q * jnp.sign(jnp.diag(r)))[:, -N:] * math.sqrt(P)
     else:
         z = (z - jnp.mean(z, axis=0)) * math.sqrt(P / (P - 1))

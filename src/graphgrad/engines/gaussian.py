@@ -1,13 +1,13 @@
-"""Kalman smoothing of a nonlinear map by affine approximations of it.
+"""Extended and unscented Kalman filters and smoothers, iterated.
 
-The filter and smoother are those of an affine model; the kinds differ in how the map
-becomes affine about a mean and a covariance: by its derivative (extended) or by
-regression over sigma points (unscented). Iterated, the map is approximated anew about
-the smoothed law, which for the extended kind is the Gauss-Newton method for the most
-likely path and makes the likelihood Laplace's approximation (Bell, 1994;
-García-Fernández, Svensson and Särkkä, 2017). Noises and observations that are not
-Gaussian are replaced, about the path, by Gaussian ones that pull as hard (Durbin and
-Koopman, Time Series Analysis by State Space Methods, 2012, chapter 10).
+The filter and smoother are those of an affine model. The kinds differ in how the mean
+is linearised about a mean and a covariance: by its derivative (extended) or by
+regression over sigma points (unscented). Iterated, the linearisation is repeated about
+the smoothed distribution, which for the extended kind is the Gauss-Newton method for
+the most likely trajectory and makes the likelihood a Laplace approximation (Bell, 1994;
+García-Fernández, Svensson and Särkkä, 2017). Noise and observations that are not
+Gaussian are replaced, about the trajectory, by Gaussian ones with the same score
+(Durbin and Koopman, Time Series Analysis by State Space Methods, 2012, chapter 10).
 """
 
 import math
@@ -22,18 +22,18 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..checks import check_at_least, check_choice
 from ..model import GaussianNoise, Schedule, StateSpaceModel, Transition
 from .linalg import inverse_root, root, symmetric
-from .sweep import AbstractEngine, FilteredLaws, Seen, Sweep
+from .sweep import AbstractEngine, FilteredDistributions, Seen, Sweep
 
 
 class Affine(NamedTuple):
-    """f(x) = F (x - m) + f, with what this leaves out, and the noise about it.
+    """f(x) = F (x - m) + f, with its approximation error and the process noise.
 
     Attributes:
         centre: m.
         value: f.
         slope: F.
-        error: Covariance of what an affine function leaves out.
-        noise: Covariance of the process noise; None where it is not Gaussian.
+        error: Covariance of the approximation error.
+        noise: Covariance of the process noise; None if it is not Gaussian.
     """
 
     centre: Array
@@ -76,13 +76,13 @@ def cubature(m: Float[Array, "Nx"]) -> Float[Array, "P Nx"]:
 
 
 class GaussianSmoother(AbstractEngine):
-    """Extended or unscented Kalman smoother: deterministic, exact for linear maps.
+    """Extended or unscented Kalman smoother: deterministic, exact for linear models.
 
     Attributes:
         linearisation: `"extended"` or `"unscented"`.
-        iterations: Passes over the data; after the first, the map is approximated
-            about the smoothed law of the pass before. A sweep of the extended kind
-            that is given the path of another one begins about that.
+        iterations: Smoother passes over the data; after the first, the model is
+            linearised about the smoothed distribution of the previous pass. A sweep of
+            the extended kind that is given a trajectory linearises about that.
 
     Examples:
         >>> import graphgrad as gg, jax
@@ -120,8 +120,8 @@ class GaussianSmoother(AbstractEngine):
         previous: Float[Array, "T_plus_1 Nx"] | None = None,
         unsure: Bool[Array, "T_plus_1"] | None = None,
     ) -> Sweep:
-        # Each sweep of a solver goes on from where the last one left the path, which is
-        # iterating at no cost.
+        # Each sweep of a solver linearises about the trajectory of the previous one,
+        # which amounts to iterating at no cost.
         filtered = self._filter(model, ys, self._about(previous), unsure)
         smoothed = _smooth(filtered)
         for _ in range(self.iterations - 1):
@@ -151,9 +151,11 @@ class GaussianSmoother(AbstractEngine):
         key: PRNGKeyArray,  # noqa: ARG002
         model: StateSpaceModel,
         ys: Float[Array, "T Ny"],
-    ) -> FilteredLaws:
-        laws = self._filter(model, ys, None)
-        return FilteredLaws(laws.means[1:], laws.covariances[1:], laws.increments)
+    ) -> FilteredDistributions:
+        found = self._filter(model, ys, None)
+        return FilteredDistributions(
+            found.means[1:], found.covariances[1:], found.increments
+        )
 
     def log_likelihood(
         self,
@@ -163,11 +165,11 @@ class GaussianSmoother(AbstractEngine):
     ) -> Float[Array, ""]:
         return jnp.sum(self._filter(model, ys, self._about(previous)).increments)
 
-    def _about(self, path: Array | None) -> tuple[Array, Array] | None:
-        """Where to expand: a Taylor expansion about a path needs no covariance."""
-        if path is None or self.linearisation != "extended":
+    def _about(self, states: Array | None) -> tuple[Array, Array] | None:
+        """Points of linearisation; a Taylor expansion needs no covariance."""
+        if states is None or self.linearisation != "extended":
             return None
-        return path, jnp.zeros((len(path) - 1, *2 * path.shape[1:]), path.dtype)
+        return states, jnp.zeros((len(states) - 1, *2 * states.shape[1:]), states.dtype)
 
     def _filter(
         self,
@@ -190,22 +192,22 @@ class GaussianSmoother(AbstractEngine):
 
         def step(carry: tuple[Array, Array], inputs):
             m, P = carry
-            y, affine, x, doubts, moment = inputs
+            y, affine, x, relinearise, moment = inputs
             now = model.at(moment)
             if affine is None:
                 affine = approximate(moment, m, P)
-            elif doubts is not None:
+            elif relinearise is not None:
                 affine = jax.lax.cond(
-                    doubts[0], approximate, lambda *_: affine, moment, m, P
+                    relinearise[0], approximate, lambda *_: affine, moment, m, P
                 )
             F = affine.slope
             predicted = affine.value + F @ (m - affine.centre)
-            # Where the distributions of this step are made Gaussian.
+            # Where the distributions of this step are approximated by Gaussian ones.
             value = predicted if x is None else affine.value
             if x is None:
                 x = predicted
-            elif doubts is not None:
-                x = jnp.where(doubts[1], predicted, x)
+            elif relinearise is not None:
+                x = jnp.where(relinearise[1], predicted, x)
             seen, excess = Seen.at(now.observation, y, x)
             Q = affine.noise
             if Q is None:
@@ -215,14 +217,14 @@ class GaussianSmoother(AbstractEngine):
                 Q = local.covariance
             H, R = seen.matrix, seen.covariance
             Pp = symmetric(F @ P @ F.T + affine.error + Q)
-            surprise = seen.y - H @ predicted
+            innovation = seen.y - H @ predicted
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
-            z = whiten @ surprise
+            z = whiten @ innovation
             increment = seen.log_density(z, whiten)
             if about is not None:
                 increment += excess
-            m_next = predicted + gain @ surprise
+            m_next = predicted + gain @ innovation
             # Joseph's form: symmetric and positive definite under rounding.
             shrink = eye - gain @ H
             P_next = symmetric(shrink @ Pp @ shrink.T + gain @ R @ gain.T)
@@ -230,17 +232,17 @@ class GaussianSmoother(AbstractEngine):
             return (m_next, P_next), kept
 
         start = (model.initial_mean, initial.covariance)
-        known = after = doubts = None
+        known = after = relinearise = None
         if about is not None:
-            # About a path that is there already: all steps side by side.
-            path, spreads = about
+            # About a given trajectory: all steps in parallel.
+            states, spreads = about
             if unsure is not None:
-                path = jnp.where(unsure[:, None], start[0], path)
-                doubts = jnp.stack([unsure[:-1], unsure[1:]], axis=1)
-            known = jax.vmap(approximate)(model.schedule, path[:-1], spreads)
-            after = path[1:]
+                states = jnp.where(unsure[:, None], start[0], states)
+                relinearise = jnp.stack([unsure[:-1], unsure[1:]], axis=1)
+            known = jax.vmap(approximate)(model.schedule, states[:-1], spreads)
+            after = states[1:]
         _, (means, covariances, *rest) = jax.lax.scan(
-            step, start, (ys, known, after, doubts, model.schedule)
+            step, start, (ys, known, after, relinearise, model.schedule)
         )
         return _Filtered(
             jnp.concatenate([start[0][None], means]),
@@ -249,25 +251,25 @@ class GaussianSmoother(AbstractEngine):
         )
 
 
-def along(model: StateSpaceModel, path: Float[Array, "T Nx"]) -> Float[Array, "T Nx"]:
-    """Means of the next states, step by step."""
+def along(model: StateSpaceModel, states: Float[Array, "T Nx"]) -> Float[Array, "T Nx"]:
+    """One-step predictions of the next state, from each state."""
     if model.schedule is None:
-        return model.transition.mean(path)
+        return model.transition.mean(states)
     return jax.vmap(lambda moment, x: model.at(moment).transition.mean(x))(
-        model.schedule, path
+        model.schedule, states
     )
 
 
 def one_step_ahead(
     model: StateSpaceModel, filtered: Float[Array, "T Nx"]
 ) -> Float[Array, "T Ny"]:
-    """What each row is expected to show, from the filtered state of the row before."""
+    """One-step predictions of each row, from the filtered state of the previous one."""
     before = jnp.concatenate([model.initial_mean[None], filtered[:-1]])
     return model.observation.mean(along(model, before))
 
 
 class _Filtered(NamedTuple):
-    """Laws of x_0..x_T given the past, and those predicted of x_1..x_T."""
+    """Filtered distributions of x_0..x_T, and predicted ones of x_1..x_T."""
 
     means: Array
     covariances: Array
@@ -279,7 +281,7 @@ class _Filtered(NamedTuple):
 
 
 class _Smoothed(NamedTuple):
-    """Laws of x_0..x_T given all data, and the gains from x_t to x_{t-1}."""
+    """Smoothed distributions of x_0..x_T, and the gains from x_t to x_{t-1}."""
 
     means: Array
     covariances: Array
@@ -287,7 +289,7 @@ class _Smoothed(NamedTuple):
 
 
 def _smooth(filtered: _Filtered) -> _Smoothed:
-    """The smoother of Rauch, Tung and Striebel."""
+    """The Rauch-Tung-Striebel smoother."""
 
     def step(carry: tuple[Array, Array], inputs):
         m_next, P_next = carry

@@ -1,4 +1,4 @@
-"""Log-likelihood and its gradient, in the paper's form and in score form.
+"""Log-likelihood and its gradient, as in the paper and in score form.
 
 Alg. 2 differentiates through the particles: derivatives pass through products of
 Jacobians of the map and grow with the length of the series. The score form holds the
@@ -41,11 +41,11 @@ def value_and_gradient(
 
     Args:
         key: Random key.
-        build: From parameters, any pytree of arrays, to the model.
+        build: Function from parameters, any pytree of arrays, to the model.
         parameters: Where to evaluate.
         ys: Observations, `(T, Ny)`.
         particle_filter: The filter.
-        form: `"particles"`, through the particles as Alg. 2 is printed, or `"score"`.
+        form: `"particles"`, through the particles as in Alg. 2, or `"score"`.
         length: As for `ParticleFilter`.
 
     Examples:
@@ -88,7 +88,7 @@ def _score(key, build, parameters, ys, particle_filter, length):
         model = build(parameters).at(moment)
         density = model.transition.log_prob(x, parents)
         density += model.observation.log_prob(y, x)
-        # Not 0 * -inf for the particles that no survivor descends from.
+        # Avoids 0 * -inf for particles without descendants at T.
         return jnp.sum(jnp.where(weights > 0, weights * density, 0))
 
     def back(carry, inputs):

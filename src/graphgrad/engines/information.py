@@ -1,16 +1,15 @@
-"""How much the data say about each coefficient: sensitivities of the innovations.
+"""Fisher information on the coefficients, by sensitivities of the innovations.
 
-About a path, the model is linear with Gaussian noise, or nearly, and the log-likelihood
-of the data is a sum over the Kalman filter's innovations. Their derivatives with
+Linearised about a trajectory, the model is linear with Gaussian noise, and the
+log-likelihood is a sum over the Kalman filter's innovations. Their derivatives with
 respect to coefficients obey the filter's own recursion, so that, noise held fixed,
 whitened innovations are a linear regression on whitened sensitivities Z: the
 information is Z'Z (Gauss-Newton). That of the noise variances is
 1/2 tr(S^-1 dS S^-1 dS) (Harvey, Forecasting, Structural Time Series Models and the
 Kalman Filter, 1989, Sec. 3.4).
 
-Unlike the statistics of the completed data, which are what an EM step uses, it counts
-only what was observed, and a step in its metric takes few iterations where EM takes
-hundreds.
+Unlike the E-step statistics of the completed data, it counts only what was observed,
+and steps in its metric converge in few iterations where EM takes hundreds.
 """
 
 from typing import NamedTuple
@@ -27,12 +26,12 @@ from .sweep import Seen
 
 
 class Information(NamedTuple):
-    """Information of the data on parameters.
+    """Fisher information of the data on the parameters.
 
     Attributes:
         coefficients: Of the active coefficients, row by row.
-        noise: Of the logarithms of the state and then the observation noise variances,
-            zeros for those that were not asked for; None if none was.
+        noise: Of the logarithms of the variances of process and then measurement
+            noise, zeros for those not requested; None if none was.
     """
 
     coefficients: Float[Array, "n n"]
@@ -42,38 +41,38 @@ class Information(NamedTuple):
 def information(
     model: StateSpaceModel,
     ys: Float[Array, "T Ny"],
-    path: Float[Array, "T_plus_1 Nx"],
+    states: Float[Array, "T_plus_1 Nx"],
     active: Int[Array, "Nx A"],
     *,
     noise: tuple[str, ...] = (),
 ) -> Information:
-    """Information about a path.
+    """Fisher information of the model linearised about a trajectory.
 
     Args:
         model: The model.
         ys: Observations.
-        path: x_0..x_T to linearise about, the smoothed means of a sweep.
+        states: x_0..x_T to linearise about, the smoothed means of a sweep.
         active: For each equation, the columns of its active terms.
-        noise: Also give the information on variances of `"state_noise"`,
-            `"observation_noise"`, or both.
+        noise: Also compute the information on variances of `"state_noise"` (process
+            noise), `"observation_noise"` (measurement noise), or both.
     """
-    dtype, (Nx, A) = path.dtype, active.shape
+    dtype, (Nx, A) = states.dtype, active.shape
     Ny = ys.shape[1]
     eye = jnp.eye(Nx, dtype=dtype)
     initial = model.initial_noise
     assert isinstance(initial, GaussianNoise)
-    # Variances, one after the other: first those of the states.
-    states = Nx if "state_noise" in noise else 0
-    numbers = [*range(states)]
+    # Variances: first those of the process noise.
+    n_process = Nx if "state_noise" in noise else 0
+    numbers = [*range(n_process)]
     numbers += range(Nx, Nx + Ny) if "observation_noise" in noise else ()
 
     def local(moment, before: Array, after: Array):
-        """The transition about a state, with the noise by its sources."""
+        """Expansion of the transition about a state, with the sources of noise."""
         transition = model.at(moment).transition
         found = transition.expand(before, active)
         scale = transition.noise
         if isinstance(scale, GaussianNoise) and not scale.diagonal:
-            # By the variances, whatever the covariances are.
+            # By the variances alone, without the covariances.
             assert found.covariance is not None
             own = jax.vmap(jnp.diag)(eye * jnp.diag(found.covariance))
             found = found._replace(sources=own)
@@ -83,16 +82,16 @@ def information(
             found = found._replace(sources=sources, covariance=noise.covariance)
         return found
 
-    parts = jax.vmap(local)(model.schedule, path[:-1], path[1:])
+    parts = jax.vmap(local)(model.schedule, states[:-1], states[1:])
 
     def step(carry, inputs):
-        m, P, dm, dP = carry  # the law of x_{t-1} and its derivatives
+        m, P, dm, dP = carry  # moments of x_{t-1} and their derivatives
         y, before, after, moment, part = inputs
         seen, _ = Seen.at(model.at(moment).observation, y, after)
         H, F = seen.matrix, part.slope
         predicted = part.value + F @ (m - before)
         Pp = F @ P @ F.T + part.covariance
-        # Each term acts on its own equation, and of a flow through it on the others.
+        # Each term enters its own equation, and in a flow through it the others.
         turned = by_equation(part.turning @ (m - before), active)
         dm_predicted = F @ dm + part.sensitivity + turned
         whiten = inverse_root(H @ Pp @ H.T + seen.covariance)
@@ -102,12 +101,12 @@ def information(
         W = None
         if numbers:  # with respect to the logarithms of the variances
             dPp = _between(F, dP)
-            dPp = dPp.at[:states].add(part.sources[:states])
+            dPp = dPp.at[:n_process].add(part.sources[:n_process])
             W, dP = _between(whiten @ H, dPp), _between(shrink, dPp)
             if "observation_noise" in noise:
                 dR = jnp.where(seen.kept, jnp.diag(seen.covariance), 0)
-                W = W.at[states:].add(_squares(whiten, dR))
-                dP = dP.at[states:].add(_squares(gain, dR))
+                W = W.at[n_process:].add(_squares(whiten, dR))
+                dP = dP.at[n_process:].add(_squares(gain, dR))
         m = predicted + gain @ (seen.y - H @ predicted)
         P = shrink @ Pp @ shrink.T + gain @ seen.covariance @ gain.T
         return (m, P, shrink @ dm_predicted, dP), (Z, W)
@@ -119,7 +118,7 @@ def information(
         jnp.zeros((len(numbers), Nx, Nx), dtype) if numbers else None,
     )
     _, (Z, W) = jax.lax.scan(
-        step, start, (ys, path[:-1], path[1:], model.schedule, parts)
+        step, start, (ys, states[:-1], states[1:], model.schedule, parts)
     )
     Z = Z.reshape(-1, Nx * A)
     if W is None:

@@ -1,9 +1,9 @@
-"""Factors of small covariances, one after the other.
+"""Factors of small covariances, computed sequentially.
 
-Under vmap, two LAPACK calls that do not depend on each other can run at the same time
-on the thread pool of XLA's CPU runtime and wait for each other for ever (seen with
-jaxlib 0.10 on two cores). So each step of a loop here factors one matrix once and goes
-on with products, and what needs another factor depends on the first.
+Under vmap, two independent LAPACK calls can run at the same time on the thread pool of
+XLA's CPU runtime and deadlock (seen with jaxlib 0.10 on two cores). So each step of a
+loop here factors one matrix once and continues with products, and a second
+factorisation depends on the first.
 """
 
 import jax

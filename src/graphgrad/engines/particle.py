@@ -1,4 +1,4 @@
-"""The particle filter: Alg. 1 forward, and Alg. 2 where it is differentiated."""
+"""The particle filter: Alg. 1 forward, and Alg. 2 when differentiated."""
 
 from typing import Any, NamedTuple
 
@@ -19,19 +19,19 @@ from .proposals import PROPOSALS, AbstractProposal
 
 
 class FilterResult(NamedTuple):
-    """What one run of the filter gives.
+    """Result of one run of the filter.
 
     Attributes:
-        log_likelihood: Estimate of log p(y_1:T), Eq. (5); minus infinity when every
-            particle lost the data.
+        log_likelihood: Estimate of log p(y_1:T), Eq. (5); minus infinity if at some
+            step all particles have zero likelihood.
         increments: Its T summands.
         means: Filtered means of the states.
         effective_sizes: Effective sample sizes 1 / sum of squared weights.
         initial_particles: Particles at time 0.
         particles: Particles at times 1..T.
         log_weights: Their normalised log-weights.
-        ancestors: For each particle, the number of its parent one step before; -1
-            where it has many, as with `TransportResampling`.
+        ancestors: For each particle, the index of its parent at the previous step; -1
+            if it has many, as with `TransportResampling`.
     """
 
     log_likelihood: Float[Array, ""]
@@ -54,13 +54,13 @@ class ParticleFilter(eqx.Module):
 
     Attributes:
         num_particles: Number of particles, K.
-        proposal: Where new particles are drawn: `"bootstrap"`, `"locally optimal"`,
-            or an `AbstractProposal` of your own.
-        resampling: `"multinomial"` (as printed), `"systematic"`, `"stratified"`,
+        proposal: Proposal of new particles: `"bootstrap"`, `"locally optimal"`, or a
+            custom `AbstractProposal`.
+        resampling: `"multinomial"` (as in the paper), `"systematic"`, `"stratified"`,
             `"residual"`, `"soft"`, `"optimal transport"`, or an instance of
             `SoftResampling` or `TransportResampling`.
-        ess_threshold: Resample only when the effective sample size is below this
-            share of K; 1 resamples at every step, as printed.
+        ess_threshold: Resample only if the effective sample size is below this share
+            of K; 1 resamples at every step, as in the paper.
 
     Examples:
         >>> import graphgrad as gg, jax
@@ -113,9 +113,8 @@ class ParticleFilter(eqx.Module):
             key: Random key.
             model: The model.
             ys: Observations, `(T, Ny)`.
-            length: Number of leading rows of `ys` to use; the rest is padding that
-                changes nothing but the shapes, so that series of several lengths
-                share one compilation.
+            length: Number of leading rows of `ys` to use; the rest is padding, so that
+                series of several lengths share one compilation.
             detach: Differentiate the densities only, at particles held fixed.
         """
         ys = checked_series(ys, model)
@@ -123,7 +122,7 @@ class ParticleFilter(eqx.Module):
             check_ancestors("detach", detach, self.resampling, "Use `detach=False`")
         T, K = ys.shape[0], self.num_particles
         start_key, loop_key = jax.random.split(key)
-        law = self.proposal.prepare(model)
+        prepared = self.proposal.prepare(model)
         # Alg. 1 and 2, lines 3 and 4.
         x0 = model.initial_noise.sample(
             start_key, jnp.broadcast_to(model.initial_mean, (K, model.n_states))
@@ -135,15 +134,15 @@ class ParticleFilter(eqx.Module):
             start = model.initial_noise.log_prob(x0, model.initial_mean)
             log_w0 = log_w0 + start - jax.lax.stop_gradient(start)
 
-        # The first keys of a split do not depend on how many there are, so that a
-        # padded series sees the same draws.
+        # The first keys of a split do not depend on their number, so that a padded
+        # series uses the same draws.
         keys = jax.random.split(loop_key, (T, 2))
 
         def step(carry: tuple[Array, Array], inputs: tuple):
             t, (resample_key, draw_key), y, moment = inputs
             x, log_w = carry
             now = model.at(moment)
-            pi = law if moment is None else self.proposal.prepare(now)
+            pi = prepared if moment is None else self.proposal.prepare(now)
             parents, log_w_tilde, ancestors = self._resample(
                 resample_key, x, log_w, detach
             )
@@ -158,10 +157,10 @@ class ParticleFilter(eqx.Module):
                 + now.transition.log_prob(x_next, parents)
                 - log_pi
             )
-            # A particle whose density is undefined is impossible, not unknown.
+            # A particle with an undefined density has zero weight.
             log_nu = jnp.where(jnp.isnan(log_nu), -jnp.inf, log_nu)
             increment = jax.nn.logsumexp(log_nu)  # Eq. (5)
-            # Line 10; equal weights after a total loss, which the increment records.
+            # Line 10; equal weights if all are zero, which the increment records.
             alive = jnp.isfinite(increment)
             log_w_next = jnp.where(alive, log_nu - increment, -jnp.log(K))
             if length is not None:
@@ -176,7 +175,7 @@ class ParticleFilter(eqx.Module):
             step, (x0, log_w0), (jnp.arange(T), keys, ys, model.schedule)
         )
         weights = jnp.exp(log_weights)
-        # One of weight zero may have overflowed.
+        # A particle of zero weight may have overflowed.
         counted = jnp.where(weights[:, :, None] > 0, particles, 0)
         return FilterResult(
             log_likelihood=jnp.sum(increments),
@@ -192,7 +191,7 @@ class ParticleFilter(eqx.Module):
     def _resample(
         self, key: PRNGKeyArray, x: Array, log_w: Array, detach: bool
     ) -> Resampled:
-        """Resample, or leave all as it is where enough particles have weight."""
+        """Resample if the effective sample size is below the threshold."""
         fresh = self.resampling(key, x, log_w, detach=detach)  # lines 6 and 7
         if self.ess_threshold == 1:
             return fresh

@@ -1,4 +1,4 @@
-"""Where new particles are drawn: the pi of Alg. 1 and 2."""
+"""Proposal distributions of new particles: the pi of Alg. 1 and 2."""
 
 from abc import abstractmethod
 from collections.abc import MutableMapping
@@ -20,14 +20,14 @@ from .linalg import inverse_root
 from .sweep import Seen
 
 
-class AbstractProposalLaw(eqx.Module):
-    """A proposal made ready for one model: pi(x_t | x_{t-1}, y_t)."""
+class AbstractProposalDistribution(eqx.Module):
+    """The proposal distribution of one model: pi(x_t | x_{t-1}, y_t)."""
 
     @abstractmethod
     def sample(
         self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
     ) -> Float[Array, "K Nx"]:
-        """One new particle for each particle, smooth in the model's parameters."""
+        """One new particle per particle, smooth in the model's parameters."""
 
     @abstractmethod
     def log_prob(
@@ -40,18 +40,18 @@ class AbstractProposalLaw(eqx.Module):
 
 
 class AbstractProposal(eqx.Module):
-    """A kind of proposal.
+    """Interface of proposals.
 
-    Write your own by implementing `prepare`: it is called once a filter run, outside
-    the loop over time, and returns the law to draw from.
+    A custom proposal implements `prepare`: it is called once per filter run, outside
+    the loop over time, and returns the distribution to sample from.
     """
 
     @abstractmethod
-    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
-        """What does not depend on time, computed once."""
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalDistribution:
+        """The proposal distribution; computations that do not depend on time."""
 
 
-class _TransitionLaw(AbstractProposalLaw):
+class _TransitionDistribution(AbstractProposalDistribution):
     transition: Transition
 
     def sample(
@@ -72,33 +72,33 @@ class _TransitionLaw(AbstractProposalLaw):
 
 
 class Bootstrap(AbstractProposal):
-    """pi = p(x_t | x_{t-1}): works for every model."""
+    """pi = p(x_t | x_{t-1}): for any model."""
 
-    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
-        return _TransitionLaw(model.transition)
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalDistribution:
+        return _TransitionDistribution(model.transition)
 
 
-class _GuidedLaw(AbstractProposalLaw):
+class _GuidedDistribution(AbstractProposalDistribution):
     mean: AbstractMean
     noise: GaussianNoise
     observation: LinearGaussian
 
-    def _law(self, x: Array, y: Array) -> tuple[Array, GaussianNoise]:
+    def _distribution(self, x: Array, y: Array) -> tuple[Array, GaussianNoise]:
         """Means of x_t given x_{t-1} and y_t, and the noise about them."""
         mean, seen = self.mean(x), ~jnp.isnan(y)
-        surprise = jnp.where(seen, y - self.observation.mean(mean), 0)
+        innovation = jnp.where(seen, y - self.observation.mean(mean), 0)
         noise, observation = self.noise, self.observation
         if observation.matrix is None and noise.diagonal and observation.noise.diagonal:
             q, r = noise.scale**2, observation.noise.scale**2
             scale = jnp.where(seen, jnp.sqrt(q * r / (q + r)), noise.scale)
-            return mean + q / (q + r) * surprise, GaussianNoise(scale)
+            return mean + q / (q + r) * innovation, GaussianNoise(scale)
         gain, covariance = _condition(noise, observation, y)
-        return mean + surprise @ gain.T, GaussianNoise.of(covariance)
+        return mean + innovation @ gain.T, GaussianNoise.of(covariance)
 
     def sample(
         self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
     ) -> Float[Array, "K Nx"]:
-        mean, noise = self._law(x, y)
+        mean, noise = self._distribution(x, y)
         return noise.sample(key, mean)
 
     def log_prob(
@@ -107,39 +107,41 @@ class _GuidedLaw(AbstractProposalLaw):
         x: Float[Array, "K Nx"],
         y: Float[Array, "Ny"],
     ) -> Float[Array, "K"]:
-        mean, noise = self._law(x, y)
+        mean, noise = self._distribution(x, y)
         return noise.log_prob(x_next, mean)
 
 
 class LocallyOptimal(AbstractProposal):
-    """pi = p(x_t | x_{t-1}, y_t), where noises are Gaussian and y is linear in x."""
+    """pi = p(x_t | x_{t-1}, y_t), for Gaussian noise and y linear in x."""
 
-    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalDistribution:
         noise, observation = model.transition.noise, model.observation
         if not isinstance(noise, GaussianNoise) or not isinstance(
             observation, LinearGaussian
         ):
             raise ValueError(
                 "`proposal` must be one that the model allows: LocallyOptimal needs "
-                "Gaussian state noise and a linear Gaussian observation, got "
+                "Gaussian process noise and a linear Gaussian observation, got "
                 f"{type(noise).__name__} and {type(observation).__name__}. "
                 "Use Linearised or Bootstrap."
             )
         transition = model.transition
         if not transition.same_noise:
-            return _LinearisedLaw(model)  # exact, with a noise for each particle
+            return _LinearisedDistribution(
+                model
+            )  # exact, with a noise for each particle
         shared = transition.noise_at(model.initial_mean)
         assert isinstance(shared, GaussianNoise)
-        return _GuidedLaw(transition.mean, shared, observation)
+        return _GuidedDistribution(transition.mean, shared, observation)
 
 
-class _LinearisedLaw(AbstractProposalLaw):
+class _LinearisedDistribution(AbstractProposalDistribution):
     model: StateSpaceModel
 
-    def _law(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Mean and covariance of x_t given one x_{t-1} and y_t, nearly.
+    def _distribution(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Approximate mean and covariance of x_t given one x_{t-1} and y_t.
 
-        The laws are made Gaussian about the predicted state.
+        The distributions are linearised about the predicted state.
         """
         transition = self.model.transition
         predicted = transition.mean(x)
@@ -155,7 +157,7 @@ class _LinearisedLaw(AbstractProposalLaw):
     def sample(
         self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
     ) -> Float[Array, "K Nx"]:
-        means, covariances = jax.vmap(self._law, in_axes=(0, None))(x, y)
+        means, covariances = jax.vmap(self._distribution, in_axes=(0, None))(x, y)
         z = jax.random.normal(key, means.shape, means.dtype)
         return means + jnp.einsum("kij,kj->ki", jnp.linalg.cholesky(covariances), z)
 
@@ -165,8 +167,8 @@ class _LinearisedLaw(AbstractProposalLaw):
         x: Float[Array, "K Nx"],
         y: Float[Array, "Ny"],
     ) -> Float[Array, "K"]:
-        means, covariances = jax.vmap(self._law, in_axes=(0, None))(x, y)
-        # Factored after those of `sample`, where both are wanted.
+        means, covariances = jax.vmap(self._distribution, in_axes=(0, None))(x, y)
+        # Depends on the factors of `sample`; see `linalg`.
         covariances += 0 * x_next[0, 0]
         return jax.vmap(lambda x, m, P: GaussianNoise.of(P).log_prob(x, m))(
             x_next, means, covariances
@@ -174,13 +176,13 @@ class _LinearisedLaw(AbstractProposalLaw):
 
 
 class Linearised(AbstractProposal):
-    """The locally optimal proposal of the model made linear Gaussian at each particle.
+    """Locally optimal proposal of the model linearised at each particle.
 
-    For observations by any differentiable function and law.
+    For any differentiable observation function and any distribution.
     """
 
-    def prepare(self, model: StateSpaceModel) -> AbstractProposalLaw:
-        return _LinearisedLaw(model)
+    def prepare(self, model: StateSpaceModel) -> AbstractProposalDistribution:
+        return _LinearisedDistribution(model)
 
 
 def _condition(

@@ -1,13 +1,13 @@
-"""Which particles live on: the ancestors a_t of Alg. 1 and 2, line 6.
+"""Resampling schemes: the ancestors a_t of Alg. 1 and 2, line 6.
 
-Every scheme takes log-weights and returns K ancestors of which particle j is one
-K w_j times on average; they differ in how far the numbers scatter about that.
+Every scheme takes log-weights and returns K ancestors, among them particle j K w_j
+times on average; they differ in the variance of these numbers.
 
-Cumulative weights are whole numbers: each weight is rounded to a multiple of about
-2^-30, and the sum of all is exact. A running sum of floats is neither monotone nor
-the same before and after a particle of weight zero when it is computed in parallel,
-and it loses the fraction of K c_j as K grows; this one has none of these faults, so
-that a particle of weight zero is never chosen and no index is ever out of range.
+Cumulative weights are integers: each weight is rounded to a multiple of about 2^-30,
+and the sum is exact. A cumulative sum of floats that is computed in parallel is neither
+monotone nor constant across a particle of zero weight, and it loses the fraction of
+K c_j as K grows. With integers, a particle of zero weight is never chosen and no index
+is out of range.
 """
 
 from collections.abc import Callable, MutableMapping
@@ -19,21 +19,21 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from .. import registries
 
 Resampling = Callable[[PRNGKeyArray, Float[Array, "K"]], Int[Array, "K"]]
-"""From a random key and log-weights to the numbers (from 0) of the ancestors."""
+"""Function from a random key and log-weights to the indices of the ancestors."""
 
 _BITS = 30  # Cumulative weights end at 2^30 or just below: int32 with a bit to spare.
 
 
 def multinomial(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, "K"]:
-    """Independent draws from Categorical(w), as printed in Alg. 1 and 2, line 6.
+    """Independent draws from Categorical(w), as in Alg. 1 and 2, line 6.
 
     Args:
         key: Random key.
         log_weights: Log-weights, normalised or not. Entries that are not finite are
-            never chosen; where none is finite every particle is its own ancestor.
+            never chosen; if none is finite every particle is its own ancestor.
 
     Returns:
-        K numbers from 0 to K - 1, of type int32.
+        K indices from 0 to K - 1, of type int32.
 
     Examples:
         >>> import jax, jax.numpy as jnp
@@ -46,17 +46,17 @@ def multinomial(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array,
 
 
 def systematic(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, "K"]:
-    """One uniform number for all: the points (k + u) / K in the cumulative weights.
+    """One uniform number for all: points (k + u) / K in the cumulative weights.
 
-    Every particle gets the whole number below or above K w copies. Ancestors come out
-    in ascending order, as for `stratified`: a filter does not mind.
+    Every particle gets K w copies, rounded down or up. Ancestors are in ascending
+    order, as for `stratified`.
 
     Args:
         key: Random key.
         log_weights: As for `multinomial`.
 
     Returns:
-        K numbers from 0 to K - 1, of type int32.
+        K indices from 0 to K - 1, of type int32.
 
     Examples:
         >>> import jax, jax.numpy as jnp
@@ -71,14 +71,14 @@ def systematic(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, 
 
 
 def stratified(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, "K"]:
-    """One uniform number for each: the points (k + u_k) / K in the cumulative weights.
+    """One uniform number per particle: points (k + u_k) / K in the cumulative weights.
 
     Args:
         key: Random key.
         log_weights: As for `multinomial`.
 
     Returns:
-        K numbers from 0 to K - 1, of type int32.
+        K indices from 0 to K - 1, of type int32.
 
     Examples:
         >>> import jax, jax.numpy as jnp
@@ -95,14 +95,14 @@ def stratified(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, 
 
 
 def residual(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, "K"]:
-    """The whole part of K w copies for certain, the rest drawn independently.
+    """The integer part of K w copies deterministically, the rest drawn independently.
 
     Args:
         key: Random key.
         log_weights: As for `multinomial`.
 
     Returns:
-        K numbers from 0 to K - 1, of type int32.
+        K indices from 0 to K - 1, of type int32.
 
     Examples:
         >>> import jax, jax.numpy as jnp
@@ -112,7 +112,7 @@ def residual(key: PRNGKeyArray, log_weights: Float[Array, "K"]) -> Int[Array, "K
     """
     weights, alive = _weights(log_weights)
     expected = len(weights) * weights
-    # K w that is whole but for rounding counts as whole.
+    # K w that is an integer up to rounding counts as one.
     slack = 1 + 8 * jnp.finfo(weights.dtype).eps
     copies = jnp.floor(expected * slack)
     rest = jnp.maximum(expected - copies, 0)
@@ -132,7 +132,7 @@ RESAMPLING: MutableMapping[str, Resampling] = registries.RESAMPLING
 def _weights(
     log_weights: Float[Array, "K"],
 ) -> tuple[Float[Array, "K"], Bool[Array, ""]]:
-    """Normalised weights, and whether there is any; no gradient (Alg. 2, line 6)."""
+    """Normalised weights, and whether any is finite; no gradient (Alg. 2, line 6)."""
     log_weights = jax.lax.stop_gradient(log_weights)
     finite = jnp.isfinite(log_weights)
     log_weights = jnp.where(finite, log_weights, -jnp.inf)
@@ -146,10 +146,10 @@ def _or_stay(alive: Bool[Array, ""], ancestors: Int[Array, "K"]) -> Int[Array, "
 
 
 def _cumulative(weights: Float[Array, "K"], total: int) -> Int[Array, "K"]:
-    """Cumulative weights as whole numbers that end at `total` exactly."""
+    """Cumulative weights as integers that end at `total` exactly."""
     steps = jnp.cumsum(jnp.round(weights * total).astype(jnp.int32))
-    # Each weight was rounded, so the sum is a little off. Spread that over all, in
-    # proportion, by a map that keeps the order and takes equals to equals.
+    # Each weight was rounded, so the sum is slightly off. Distribute the excess in
+    # proportion, by a function that preserves order and equality.
     excess = (steps[-1] - total).astype(weights.dtype)
     share = steps.astype(weights.dtype) / jnp.maximum(steps[-1], 1)
     return steps - jnp.floor(excess * share).astype(jnp.int32)
@@ -158,14 +158,14 @@ def _cumulative(weights: Float[Array, "K"], total: int) -> Int[Array, "K"]:
 def _cumulative_counts(
     weights: Float[Array, "K"],
 ) -> tuple[Int[Array, "K"], Int[Array, "K"], int]:
-    """K c_j as a whole part and a fraction of so many bits."""
+    """K c_j as an integer part and a fraction, and the bits of the fraction."""
     bits = _BITS - (len(weights) - 1).bit_length()
     cumulative = _cumulative(weights, len(weights) << bits)
     return cumulative >> bits, cumulative & ((1 << bits) - 1), bits
 
 
 def _uniform(key: PRNGKeyArray, shape: tuple[int, ...], bits: int) -> Int[Array, "..."]:
-    """Uniform whole numbers below 2^bits."""
+    """Uniform integers below 2^bits."""
     return (jax.random.bits(key, shape, jnp.uint32) >> (32 - bits)).astype(jnp.int32)
 
 

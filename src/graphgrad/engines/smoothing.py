@@ -1,17 +1,17 @@
-"""Particle smoothing: the filter's particles, weighted by what came after them.
+"""Particle smoothers.
 
-Four ways from the filter to the law of (x_{t-1}, x_t) given all the data:
+Four methods to get the distribution of (x_{t-1}, x_t) given all data from the filter:
 
-- genealogy: a particle weighs as much as its descendants at T (Kitagawa, 1996), the
+- genealogy: a particle has the weight of its descendants at T (Kitagawa, 1996), the
   weights of Fisher's identity in `gradient`; few ancestors are left far before T.
-- fixed lag: as its descendants `lag` steps later (Kitagawa and Sato, 2001): many are
-  left however long the series, at the price of not looking further ahead.
-- backward: paths are drawn backwards, each state among all particles of its time
+- fixed lag: the weight of its descendants `lag` steps later (Kitagawa and Sato, 2001):
+  many are left for any length of the series, but later data are ignored.
+- backward: trajectories are drawn backwards, each state among all particles of its time
   (Godsill, Doucet and West, 2004, Alg. 1).
-- ancestor: a filter in which one particle follows a path kept from the sweep before
-  and is given a new past at each step (Lindsten, Jordan and Schön, 2014, Alg. 2). From
-  sweep to sweep these paths are a Markov chain whose law is the smoothed one, with
-  any number of particles.
+- ancestor: particle Gibbs, a filter in which one particle follows the trajectory of the
+  previous sweep with new ancestors at each step (Lindsten, Jordan and Schön, 2014,
+  Alg. 2). These trajectories are a Markov chain over sweeps whose stationary
+  distribution is the smoothed one, for any number of particles.
 
 See Chopin and Papaspiliopoulos, An Introduction to Sequential Monte Carlo (2020),
 chapters 12 and 16.
@@ -42,11 +42,11 @@ from .proposals import (
     Linearised,
     LocallyOptimal,
 )
-from .sweep import AbstractEngine, FilteredLaws, Sweep, drawn_variances
+from .sweep import AbstractEngine, FilteredDistributions, Sweep, drawn_variances
 
 
 class Smoothed(NamedTuple):
-    """Weighted pairs of states, and one path x_0..x_T; as in `Sweep`."""
+    """Weighted pairs of states, and one trajectory x_0..x_T; as in `Sweep`."""
 
     before: Float[Array, "T P Nx"]
     after: Float[Array, "T P Nx"]
@@ -60,7 +60,7 @@ def genealogy(
     model: StateSpaceModel,  # noqa: ARG001
     result: FilterResult,
 ) -> Smoothed:
-    """Every particle with its parent, weighing as much as its descendants at T."""
+    """Every particle with its parent, with the weight of its descendants at T."""
 
     def back(weights: Array, ancestors: Array) -> tuple[Array, Array]:
         return jnp.zeros_like(weights).at[ancestors].add(weights), weights
@@ -76,18 +76,18 @@ def fixed_lag(
     model: StateSpaceModel,  # noqa: ARG001
     result: FilterResult,
 ) -> Smoothed:
-    """Every particle with its parent, weighing as much as its descendants in a while.
+    """Every particle with its parent, with the weight of its descendants `lag` later.
 
-    The path is a genealogy, as without a lag.
+    The trajectory is a genealogy, as without a lag.
     """
     T, K = result.log_weights.shape
     lag = min(engine.lag, T - 1)
-    # Beyond T everybody is their own child, so that all times take as many steps.
+    # Beyond T each particle is its own child: all times take the same steps.
     none = jnp.arange(K, dtype=result.ancestors.dtype)
     ancestors = jnp.concatenate([result.ancestors, jnp.tile(none, (lag, 1))])
 
     def back(i: Array, number: Array) -> Array:
-        # From time t + lag - i to the one before, for all t at once.
+        # From time t + lag - i to the previous one, for all t.
         step = jax.lax.dynamic_slice(ancestors, (lag - i, 0), (T, K))
         return jnp.take_along_axis(step, number, axis=1)
 
@@ -103,7 +103,7 @@ def backward(
     model: StateSpaceModel,
     result: FilterResult,
 ) -> Smoothed:
-    """Paths of equal weight, drawn from the last state to the first."""
+    """Trajectories of equal weight, drawn from the last state to the first."""
     T, K = result.log_weights.shape
     P = engine.paths
     uniforms = jax.random.uniform(key, (T + 1, P), result.log_weights.dtype)
@@ -122,15 +122,15 @@ def backward(
 
     each = jax.vmap(choose, in_axes=(0, None))
     last = result.particles[-1][each(uniforms[-1], result.log_weights[-1])]
-    _, paths = jax.lax.scan(
+    _, drawn = jax.lax.scan(
         back,
         last,
         (uniforms[:-1], _before(result), log_weights, model.schedule),
         reverse=True,
     )
-    paths = jnp.concatenate([paths, last[None]])
-    weights = jnp.full((T, P), 1 / P, paths.dtype)
-    return Smoothed(paths[:-1], paths[1:], weights, paths[:, 0])
+    drawn = jnp.concatenate([drawn, last[None]])
+    weights = jnp.full((T, P), 1 / P, drawn.dtype)
+    return Smoothed(drawn[:-1], drawn[1:], weights, drawn[:, 0])
 
 
 SMOOTHING: dict[
@@ -142,30 +142,30 @@ SMOOTHING: dict[
     "genealogy": genealogy,
     "fixed lag": fixed_lag,
     "backward": backward,
-    "ancestor": genealogy,  # Of the filter that is conditional on a path.
+    "ancestor": genealogy,  # Of the conditional filter.
 }
-"""What to make of a run of the filter, by name."""
+"""Smoothing methods by name."""
 
 
 class ParticleSmoother(AbstractEngine):
-    """Particle smoother: for every model, and exact as its particles become many.
+    """Particle smoother: for any model, exact as the number of particles grows.
 
-    Where all particles lose the data the log-likelihood is minus infinity, and the
-    points stay finite and keep equal weights. With `"ancestor"` the log-likelihood is
-    that of the conditional filter. It is as far above the truth on average, by half
-    its variance, as the plain filter's is below.
+    If all particles have zero likelihood the log-likelihood is minus infinity, and the
+    points stay finite with equal weights. With `"ancestor"` the log-likelihood is that
+    of the conditional filter: biased upwards on average by half its variance, as the
+    plain filter's is biased downwards.
 
     Attributes:
         num_particles: Number of particles, K.
-        proposal: As for `ParticleFilter`. If None, `"locally optimal"` where the
-            model allows it, `"linearised"` where only the observation is not linear
-            and Gaussian, and `"bootstrap"` elsewhere.
-        resampling: As for `ParticleFilter`; `"optimal transport"` leaves no ancestors
-            and so goes with `"backward"` only. The conditional filter of `"ancestor"`
-            is valid with `"multinomial"` only and uses that.
+        proposal: As for `ParticleFilter`. If None, `"locally optimal"` if the model
+            allows it, `"linearised"` if only the observation is not linear and
+            Gaussian, and `"bootstrap"` otherwise.
+        resampling: As for `ParticleFilter`; `"optimal transport"` has no ancestors and
+            works with `"backward"` only. The conditional filter of `"ancestor"` is
+            valid with `"multinomial"` only and always uses that.
         smoothing: `"genealogy"`, `"fixed lag"`, `"backward"` or `"ancestor"`.
-        lag: How many steps `"fixed lag"` looks ahead.
-        paths: How many paths `"backward"` draws.
+        lag: Number of steps that `"fixed lag"` looks ahead.
+        paths: Number of trajectories that `"backward"` draws.
 
     Examples:
         >>> import graphgrad as gg, jax
@@ -238,12 +238,12 @@ class ParticleSmoother(AbstractEngine):
 
     def filter(
         self, key: PRNGKeyArray, model: StateSpaceModel, ys: Float[Array, "T Ny"]
-    ) -> FilteredLaws:
+    ) -> FilteredDistributions:
         result = with_finite_particles(model, self._plain(model)(key, model, ys))
         away = result.particles - result.means[:, None]
         weights = jnp.exp(result.log_weights)
         covariances = jnp.einsum("tk,tkn,tkm->tnm", weights, away, away)
-        return FilteredLaws(result.means, covariances, result.increments)
+        return FilteredDistributions(result.means, covariances, result.increments)
 
     def _plain(self, model: StateSpaceModel) -> ParticleFilter:
         return ParticleFilter(
@@ -286,7 +286,7 @@ def _before(result: FilterResult) -> Float[Array, "T K Nx"]:
 
 
 def _families(result: FilterResult) -> tuple[Array, Array]:
-    """Parents and their children."""
+    """Parents, and their children."""
     numbers = result.ancestors[:, :, None]
     return jnp.take_along_axis(_before(result), numbers, axis=1), result.particles
 
@@ -300,5 +300,5 @@ def _trace(key: PRNGKeyArray, result: FilterResult) -> Float[Array, "T_plus_1 Nx
     final = result.log_weights[-1]
     last = choose(jax.random.uniform(key, (), final.dtype), final)
     first, numbers = jax.lax.scan(back, last, result.ancestors, reverse=True)
-    path = jnp.take_along_axis(result.particles, numbers[:, None, None], axis=1)
-    return jnp.concatenate([result.initial_particles[first][None], path[:, 0]])
+    states = jnp.take_along_axis(result.particles, numbers[:, None, None], axis=1)
+    return jnp.concatenate([result.initial_particles[first][None], states[:, 0]])

@@ -1,4 +1,4 @@
-"""What every engine gives: the hidden path given all the data, as weighted points."""
+"""The interface of engines, and their result: smoothed states as weighted points."""
 
 import math
 from abc import abstractmethod
@@ -18,11 +18,11 @@ from ..model import (
 
 
 class Sweep(NamedTuple):
-    """One pass over the data: likelihood, filtered means, smoothed pairs of states.
+    """One smoother pass: likelihood, filtered means, smoothed pairs of states.
 
-    The law of (x_{t-1}, x_t) given all the data is represented by P weighted points.
-    Expectations of any function of a pair, and so all statistics that a solver needs,
-    are weighted sums over them.
+    The distribution of (x_{t-1}, x_t) given all data is represented by P weighted
+    points. Expectations of any function of a pair, and so all E-step statistics, are
+    weighted sums over them.
 
     Attributes:
         log_likelihood: Estimate of log p(y_1:T).
@@ -31,10 +31,10 @@ class Sweep(NamedTuple):
         after: Points of x_t, or its mean given that of x_{t-1}.
         weights: Weights of the points; they sum to one at each t.
         spread: Covariance of x_t about `after`; zero for drawn points.
-        variances: Of the state noise that x_t has about the mean given x_{t-1}, or, if
-            it is not Gaussian, of the Gaussian noise that pulls as hard there.
-        path: x_0..x_T: one draw from the smoothed law, or its mean. The next sweep may
-            start from it.
+        variances: Of the process noise of x_t given x_{t-1}, or, if it is not Gaussian,
+            of the Gaussian noise with the same score there.
+        path: Trajectory x_0..x_T: one draw from the smoothed distribution, or its mean.
+            The next sweep may start from it.
     """
 
     log_likelihood: Float[Array, ""]
@@ -62,12 +62,12 @@ class Sweep(NamedTuple):
         return jnp.einsum("tp,tpn,tpm->tnm", weights, away, away) + spread
 
 
-class FilteredLaws(NamedTuple):
-    """What is known of each state by its time.
+class FilteredDistributions(NamedTuple):
+    """Filtered distribution of each state.
 
     Attributes:
         means: Of x_t given y_1:t.
-        covariances: The same.
+        covariances: Of x_t given y_1:t.
         increments: Log-densities of y_t given y_1:t-1.
     """
 
@@ -77,16 +77,16 @@ class FilteredLaws(NamedTuple):
 
 
 class AbstractEngine(eqx.Module):
-    """A way to infer the hidden path."""
+    """Interface of filters and smoothers."""
 
     @property
     @abstractmethod
     def stochastic(self) -> bool:
-        """Whether two keys give two results."""
+        """Whether results depend on the key."""
 
     @property
     def differentiable(self) -> bool:
-        """Whether `log_likelihood` has the derivative that it should."""
+        """Whether `log_likelihood` has the right derivative."""
         return False
 
     @abstractmethod
@@ -98,21 +98,22 @@ class AbstractEngine(eqx.Module):
         previous: Float[Array, "T_plus_1 Nx"] | None = None,
         unsure: Bool[Array, "T_plus_1"] | None = None,
     ) -> Sweep:
-        """Run over the data once, forwards and backwards.
+        """Run one smoother pass, forwards and backwards.
 
         Args:
             key: Random key.
             model: The model.
             ys: Observations.
-            previous: `path` of the sweep before, for engines that start from one.
-            unsure: Where that path is not known, for engines that linearise about it.
+            previous: `path` of the previous sweep, for engines that start from one.
+            unsure: Times at which `previous` is unreliable, for engines that linearise
+                about it; they use the filtered mean there.
         """
 
     @abstractmethod
     def filter(
         self, key: PRNGKeyArray, model: StateSpaceModel, ys: Float[Array, "T Ny"]
-    ) -> FilteredLaws:
-        """Run over the data forwards, so that no row knows of a later one.
+    ) -> FilteredDistributions:
+        """Run the filter: each state is inferred from rows up to its own.
 
         Args:
             key: Random key.
@@ -126,16 +127,16 @@ class AbstractEngine(eqx.Module):
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"],
     ) -> Float[Array, ""]:
-        """That of a sweep; to be differentiated, where the engine says it can be."""
+        """Log-likelihood of a sweep; differentiable if the engine is."""
         return self.sweep(jax.random.key(0), model, ys, previous).log_likelihood
 
 
 class Seen(NamedTuple):
-    """What is observed of one row: rows of H that are not are zero.
+    """A row of observations with missing entries masked.
 
     Attributes:
         y: The observation, zero where it is missing.
-        matrix: H, zero in the rows that are missing.
+        matrix: H, zero in the rows of missing entries.
         covariance: R; missing entries are independent, of variance one.
         kept: Which entries are observed.
     """
@@ -152,7 +153,7 @@ class Seen(NamedTuple):
         matrix: Float[Array, "Ny Nx"],
         covariance: Float[Array, "Ny Ny"],
     ) -> "Seen":
-        """Of a row in which NaN says missing."""
+        """Mask a row in which NaN marks missing entries."""
         kept = ~jnp.isnan(y)
         rest = jnp.diag(1 - kept.astype(covariance.dtype))
         return cls(
@@ -169,11 +170,11 @@ class Seen(NamedTuple):
         y: Float[Array, "Ny"],
         x: Float[Array, "Nx"],
     ) -> tuple["Seen", Float[Array, ""]]:
-        """Of a row, by a linear Gaussian law that is like the true one about a state.
+        """Mask a row, with the observation model linearised about a state.
 
         Returns:
-            What is seen, and the log-density at that state beyond that of the linear
-            Gaussian law.
+            The masked row, and the log-density at that state minus that of the linear
+            Gaussian approximation.
         """
         if isinstance(observation, LinearGaussian):
             matrix = observation.matrix
@@ -191,13 +192,13 @@ class Seen(NamedTuple):
     def log_density(
         self, z: Float[Array, "Ny"], whiten: Float[Array, "Ny Ny"]
     ) -> Float[Array, ""]:
-        """Of the observed entries, from the whitened surprise and what whitened it."""
+        """Log-density of the observed entries, from the whitened innovation z."""
         constant = 0.5 * math.log(2 * math.pi) * jnp.sum(self.kept)
         return jnp.sum(jnp.log(jnp.diag(whiten)) - 0.5 * z**2) - constant
 
 
 def needs_gaussian(model: StateSpaceModel, engine: str) -> None:
-    """Say that an engine needs linear observations and Gaussian noises, unless it has.
+    """Raise if noise is not Gaussian or observations are not linear.
 
     Args:
         model: The model.
@@ -205,7 +206,7 @@ def needs_gaussian(model: StateSpaceModel, engine: str) -> None:
     """
     for what, part, kind in (
         ("initial noise", model.initial_noise, GaussianNoise),
-        ("state noise", model.transition.noise, GaussianNoise),
+        ("process noise", model.transition.noise, GaussianNoise),
         ("observation", model.observation, LinearGaussian),
     ):
         if not isinstance(part, kind):
@@ -221,7 +222,7 @@ def drawn_variances(
     before: Float[Array, "T P Nx"],
     after: Float[Array, "T P Nx"],
 ) -> Float[Array, "T #P Nx"]:
-    """Local variances of the state noise between drawn points."""
+    """Local variances of the process noise between drawn points."""
     noise, T = model.transition.noise, before.shape[0]
     same = model.transition.same_noise
     if isinstance(noise, GaussianNoise) and model.schedule is None and same:

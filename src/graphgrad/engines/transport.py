@@ -1,8 +1,8 @@
 """Entropic optimal transport, from weighted particles to equally weighted ones.
 
-The plan P is the coupling of the weights w (rows) with equal weights 1/K (columns)
-that costs least, less `epsilon` times its entropy. Sinkhorn's iterations find it: in
-turn, each of two potentials is set so that one of the two marginals holds.
+The plan P is the coupling of the weights w (rows) with equal weights 1/K (columns) of
+least cost minus `epsilon` times its entropy. Sinkhorn iterations compute it: in turn,
+each of two potentials is set so that one of the two marginals holds.
 
 Corenflos, Thornton, Deligiannidis and Doucet, Differentiable particle filtering via
 entropy-regularized optimal transport, ICML 2021; Peyré and Cuturi, Computational
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 _COOLING = 0.5
-"""From the largest cost, epsilon falls by this factor at each iteration."""
+"""Factor of epsilon per iteration, starting from the largest cost."""
 
 
 def transported(
@@ -26,10 +26,11 @@ def transported(
     epsilon: float,
     iterations: int,
 ) -> Float[Array, "K Nx"]:
-    """Equally weighted particles in place of weighted ones: K P' x.
+    """Equally weighted particles from weighted ones: K P' x.
 
-    Each of them is a mean of the particles given. Those without a weight, or without
-    a finite place, have no part in it; where there are no others, all stay.
+    Each of them is a mean of the given particles. Particles of zero weight or with
+    values that are not finite are excluded; if there are no others, all are returned
+    unchanged.
 
     Args:
         x: Particles.
@@ -41,10 +42,10 @@ def transported(
     any_living = jnp.any(living)
     log_weights = jnp.where(living | ~any_living, log_weights, -jnp.inf)
     centre = _mean(jnp.where(living[:, None], x, 0), living)
-    # About their centre: means of far particles would lose digits.
+    # Relative to their centre, to avoid loss of digits.
     offsets = jnp.where(living[:, None], x - centre, 0)
     move = partial(_moved, epsilon=epsilon, iterations=iterations)
-    # Backwards, compute plans anew: those of all times would fill the memory.
+    # Recompute plans in the backward pass: storing all would fill the memory.
     moved = jax.checkpoint(move)(offsets, living, log_weights)
     return jnp.where(any_living, centre + moved, x)
 
@@ -58,16 +59,16 @@ def transport_plan(
 ) -> Float[Array, "K K"]:
     """Coupling of the weights (rows) with equal weights (columns).
 
-    All iterations are made, so that the derivative is that of what is computed.
-    Columns sum to 1/K but for rounding, rows to the weights as the iterations
-    converge: fast for an epsilon of the size of the costs, slowly for a small one.
+    The number of iterations is fixed, so that the derivative is that of the result.
+    Columns sum to 1/K up to rounding, rows to the weights as the iterations converge:
+    fast for an epsilon of the size of the costs, slowly for a small one.
 
     Args:
         cost: Cost of each pair.
         log_weights: Log-weights; minus infinity is a weight of zero.
-        epsilon: Price of the entropy.
+        epsilon: Entropic regularisation.
         iterations: Number of iterations. About log2(largest cost / epsilon) of them
-            are spent on larger epsilons, from where the way is shorter.
+            use larger epsilons, which speeds up convergence.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -100,7 +101,7 @@ def transport_plan(
 def relative_cost(
     offsets: Float[Array, "K Nx"], counted: Bool[Array, "K"]
 ) -> Float[Array, "K K"]:
-    """Half the squared distances, in units of the particles' own spread.
+    """Half the squared distances, in units of the spread of the particles.
 
     The spread is that of Corenflos et al.: sqrt(Nx) times the largest standard
     deviation of a coordinate, of equally weighted particles.
@@ -125,6 +126,6 @@ def _moved(
 
 
 def _mean(values: Array, counted: Array) -> Array:
-    """Mean of the rows that count; 0 where none does."""
+    """Mean of the counted rows; 0 if there are none."""
     total = jnp.sum(jnp.where(counted[:, None], values, 0), axis=0)
     return total / jnp.maximum(jnp.sum(counted), 1)

@@ -12,7 +12,7 @@ from ..compiling import compiled
 from ..data.frames import filled_in
 from ..data.series import Panel
 from ..data.times import row_times
-from ..engines import AbstractEngine, FilteredLaws, Sweep
+from ..engines import AbstractEngine, FilteredDistributions, Sweep
 from ..fits.estimate import StateEstimate
 from ..fits.record import Fit, at_rows
 from ..fits.rows import first_means, lay_rows
@@ -205,5 +205,5 @@ def _smooth(
 @compiled
 def _filter(
     key: PRNGKeyArray, engine: AbstractEngine, model: StateSpaceModel, ys: Array
-) -> FilteredLaws:
+) -> FilteredDistributions:
     return engine.filter(key, model, ys)
