@@ -43,7 +43,7 @@ def test_old_names_lead_to_new_ones_and_say_so_once(use, old, new, value, monkey
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("default")
         assert [use(monkeypatch) for _ in range(3)] == [value] * 3
-    said = f"`{old}` is now `{new}`. The old name is gone from graphgrad 0.3.0 on."
+    said = f"`{old}` is now `{new}`. The old name will be removed in graphgrad 0.3.0."
     assert [str(warning.message) for warning in found] == [said]
     assert found[0].category is FutureWarning
 

@@ -1,4 +1,4 @@
-"""Checks at the door: each names the argument, the rule, the value and the remedy."""
+"""Input checks: each message names the argument, rule, value and remedy."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def check_at_least(name: str, value: Any, least: int, remedy: str) -> int:
-    """Return `value` as an int, or say that it must be a whole number >= `least`."""
+    """Return `value` as an int, or raise if it is not a whole number >= `least`."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least:
         raise ValueError(
@@ -18,7 +18,7 @@ def check_at_least(name: str, value: Any, least: int, remedy: str) -> int:
 
 
 def check_positive(name: str, value: Any, remedy: str) -> float:
-    """Return `value` as a float, or say that it must be a positive finite number."""
+    """Return `value` as a float, or raise if it is not positive and finite."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -31,7 +31,7 @@ def check_positive(name: str, value: Any, remedy: str) -> float:
 
 
 def check_variances(name: str, value: Any) -> np.ndarray:
-    """Return a number or a vector of them, or say that they must be positive."""
+    """Return a number or a vector, or raise if it is not positive."""
     remedy = "Give one positive number, or one for each coordinate."
     array = check_finite(name, value, remedy)
     if array.ndim > 1 or (array <= 0).any():
@@ -43,7 +43,7 @@ def check_variances(name: str, value: Any) -> np.ndarray:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """Return `value`, or list what it may be."""
+    """Return `value`, or raise with the list of choices."""
     choices = tuple(choices)
     if value not in choices:
         raise ValueError(
@@ -53,7 +53,7 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
 
 
 def check_numbers(name: str, value: Any, remedy: str) -> np.ndarray:
-    """Return `value` as an array of floats, or say that it is none."""
+    """Return `value` as an array of floats, or raise if it cannot be converted."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
@@ -61,7 +61,7 @@ def check_numbers(name: str, value: Any, remedy: str) -> np.ndarray:
 
 
 def check_finite(name: str, value: Any, remedy: str) -> np.ndarray:
-    """Return `value` as an array of floats, or say where it is NaN or infinite."""
+    """Return `value` as an array of floats, or report where it is not finite."""
     array = check_numbers(name, value, remedy)
     bad = np.argwhere(~np.isfinite(np.atleast_1d(array)))
     if len(bad):  # Not `bad.size`: it is 0 for a single number.
@@ -76,7 +76,7 @@ def check_finite(name: str, value: Any, remedy: str) -> np.ndarray:
 def check_shape(
     name: str, shape: tuple[int, ...], expected: tuple[int, ...], remedy: str
 ) -> None:
-    """Say that `name` has the wrong shape, unless it has the expected one."""
+    """Raise if `name` does not have the expected shape."""
     if tuple(shape) != tuple(expected):
         raise ValueError(
             f"`{name}` must have shape {tuple(expected)}, got {tuple(shape)}. {remedy}"
@@ -86,7 +86,7 @@ def check_shape(
 def check_covariance(name: str, value: Any, size: int) -> np.ndarray:
     """Return a covariance as `(size,)` variances or a `(size, size)` matrix.
 
-    A number means that variance for every coordinate.
+    A number is the variance of every coordinate.
     """
     remedy = (
         f"Give one variance, {size} variances, or a symmetric positive definite "
@@ -121,12 +121,12 @@ def check_covariance(name: str, value: Any, size: int) -> np.ndarray:
 def check_series(name: str, value: Any, *, n_columns: int, least: int) -> np.ndarray:
     """Return a time series as a `(T, Ny)` array with T of at least `least`.
 
-    NaN stands for what was not observed; every column has something that was.
+    NaN marks missing values; every column needs at least one observation.
     """
-    remedy = "Give one row for each time step and one column for each quantity seen."
+    remedy = "Give one row per time step and one column per observed quantity."
     array = check_numbers(name, value, remedy)
     check_finite(
-        name, np.where(np.isnan(array), 0, array), f"NaN says not observed. {remedy}"
+        name, np.where(np.isnan(array), 0, array), f"NaN marks missing values. {remedy}"
     )
     if array.ndim != 2:
         raise ValueError(
@@ -141,13 +141,13 @@ def check_series(name: str, value: Any, *, n_columns: int, least: int) -> np.nda
     if len(empty):
         raise ValueError(
             f"`{name}` must have an observation in every column, got none in column "
-            f"{int(empty[0])}. Drop it: a state may go unseen."
+            f"{int(empty[0])}. Drop it: a state may be unobserved."
         )
     return array
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:
-    """The first of the names, with dots for the others.
+    """The first names, with dots for the others.
 
     Examples:
         >>> shortened(["x", "y", "z"], most=2)

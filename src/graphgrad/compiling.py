@@ -1,4 +1,4 @@
-"""Compilation for functions that must not hang."""
+"""JIT compilation that avoids a deadlock of XLA's CPU runtime."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,12 +14,11 @@ T = TypeVar("T")
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
-    """As `equinox.filter_jit`, with matrix products on one thread of a CPU.
+    """Like `equinox.filter_jit`, with matrix products on one CPU thread.
 
-    Batched matrix products and factorisations in one program can wait for each other
-    for ever on the thread pool of XLA's CPU runtime (seen with jaxlib 0.10 on two
-    cores). The setting belongs to the outermost compilation, so inside one it is left
-    to the caller.
+    Batched matrix products and factorisations in one program can deadlock on the thread
+    pool of XLA's CPU runtime (seen with jaxlib 0.10 on two cores). The option applies
+    to the outermost compilation only, so inside another one it is not set.
     """
     outermost = eqx.filter_jit(
         function,
@@ -29,7 +28,7 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        # A fresh array is a tracer where a compilation is under way.
+        # A new array is a tracer if a compilation is in progress.
         leaves = [jnp.zeros(()), *jax.tree.leaves((args, kwargs))]
         inside = any(isinstance(leaf, Tracer) for leaf in leaves)
         return (inner if inside else outermost)(*args, **kwargs)

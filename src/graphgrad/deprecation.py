@@ -1,19 +1,19 @@
-"""Old public names, which lead to the new ones for one version and say so."""
+"""Deprecation of public names: old names work for one version, with a warning."""
 
 import warnings
 
 
 def renamed(old: str, new: str, *, until: str) -> None:
-    """Warn that a name has another one now; Python says it once for each place.
+    """Warn that a name was changed; Python shows it once per call site.
 
     Args:
         old: The old name.
         new: The new one.
-        until: The version that no longer has the old one.
+        until: The version that removes the old name.
     """
-    # Three levels up: this function, what has the old name, and who called that.
+    # Three levels up: this function, the deprecated name, and its caller.
     warnings.warn(
-        f"`{old}` is now `{new}`. The old name is gone from graphgrad {until} on.",
+        f"`{old}` is now `{new}`. The old name will be removed in graphgrad {until}.",
         FutureWarning,
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""How a state moves: in words, and which way is taken if none is asked for."""
+"""Descriptions of the kinds of dynamics, and the default kind."""
 
 from .registries import SOLVERS
 
@@ -7,11 +7,11 @@ MOTIONS = {
     "map": "map, x[t+1] = C phi(x)",
     "difference": "difference, x[t+1] - x[t] = A phi(x)",
 }
-"""Each of the dynamics in a few words."""
+"""Short descriptions of the dynamics."""
 
 
 def left_side(state: str, dynamics: str) -> str:
-    """What an equation is about, as text.
+    """Left-hand side of an equation, as text.
 
     Examples:
         >>> [left_side("fox", kind) for kind in ("flow", "map", "difference")]
@@ -25,11 +25,11 @@ def left_side(state: str, dynamics: str) -> str:
 
 
 def default_dynamics(*, timed: bool, solver: str) -> str:
-    """The flow where something says when rows were observed, the map where not.
+    """The default: a flow if the rows have times or an interval, else a map.
 
     Args:
         timed: Whether the rows have times, or the interval between them is given.
-        solver: Those of the paper have maps alone.
+        solver: Name of the solver; those of the paper fit maps only.
 
     Examples:
         >>> default_dynamics(timed=True, solver="adaptive")

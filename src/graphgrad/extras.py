@@ -1,20 +1,20 @@
-"""Packages that only some commands need: extras of `pyproject.toml`."""
+"""Optional dependencies: extras of `pyproject.toml`."""
 
 from importlib import import_module
 from typing import Any
 
 
 class MissingExtraError(ImportError, ValueError):
-    """A package of an extra is not installed; the command line says so in one line."""
+    """An optional package is not installed; the command line prints one line."""
 
 
 def need(module: str, *, extra: str, who: str) -> Any:
-    """A module of an extra, or how to install the extra.
+    """Import a module of an extra, or raise with the command that installs it.
 
     Args:
         module: Name of the module.
-        extra: Extra of `pyproject.toml` that has it.
-        who: What needs it.
+        extra: Extra of `pyproject.toml` that contains it.
+        who: Feature that needs it, for the message.
 
     Examples:
         >>> need("nothing_of_this_name", extra="study", who="`--cluster`")

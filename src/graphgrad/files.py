@@ -1,4 +1,4 @@
-"""Files that are there when they are whole, and not before."""
+"""Atomic writing of files."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def check_parent(path: Path) -> None:
-    """Say that there is no folder to write a path into."""
+    """Raise if the folder of a path does not exist."""
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(
             f"`path` must lie in a folder that exists, got {path}. Make the folder."
@@ -18,7 +18,7 @@ def check_parent(path: Path) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """A name in the same folder, and nothing there afterwards, whatever happens."""
+    """A temporary path in the same folder, removed afterwards in any case."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         yield temporary
@@ -30,7 +30,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Write a new file, down to the disk."""
+    """Write a new file and flush it to disk."""
     with path.open("xb") as file:
         file.write(content)
         file.flush()
@@ -38,7 +38,7 @@ def put(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically; an older one stays until the new one is whole.
+    """Write a file atomically; an older one stays until the new one is complete.
 
     Examples:
         >>> import tempfile

@@ -1,8 +1,8 @@
-"""Every choice that is made by name: the only lists of them.
+"""Registries: the only lists of everything that is chosen by name.
 
-What command line, error messages, saved files and contract tests offer is read off
-these tables. A line is a name and where its object is, `"room.module:object"`, which is
-imported when somebody asks for it: `graphgrad --help` lists choices without JAX.
+The command line, error messages, saved files and contract tests read these tables. An
+entry is a name and the location of its object, `"package.module:object"`, which is
+imported on first use: `graphgrad --help` lists choices without importing JAX.
 """
 
 from collections.abc import Iterator, MutableMapping
@@ -11,11 +11,11 @@ from typing import Any
 
 
 class Registry(MutableMapping[str, Any]):
-    """Objects by name, each imported when it is asked for.
+    """Objects by name, each imported on first use.
 
     Args:
-        places: `"room.module:object"` below `graphgrad` by name. What is added later
-            may also be the object itself.
+        places: `"package.module:object"` below `graphgrad`, by name. Entries added
+            later may also be the objects themselves.
 
     Examples:
         >>> numbers = Registry({"one": "registries:Registry"})
@@ -48,8 +48,8 @@ class Registry(MutableMapping[str, Any]):
         return len(self._places)
 
     def __contains__(self, name: object) -> bool:
-        # That of a mapping would import what it only looks for. A file may hold
-        # anything in the place of a name, such as a list, which has no hash.
+        # The method of `Mapping` would import the object. A file may hold anything in
+        # place of a name, such as a list, which is not hashable.
         return name in tuple(self._places)
 
 
@@ -60,7 +60,7 @@ DYNAMICS = Registry(
         "difference": "model.transition:DifferenceMean",
     }
 )
-"""How a state may move: dx/dt, x[t+1] or x[t+1] - x[t] is a sum of terms."""
+"""Kinds of dynamics: dx/dt, x[t+1] or x[t+1] - x[t] is a sum of terms."""
 
 ENGINES = Registry(
     {
@@ -69,8 +69,8 @@ ENGINES = Registry(
         "ensemble": "engines.ensemble:EnsembleSmoother",
     }
 )
-"""How the hidden trajectory is inferred. Each can be made without arguments; one that
-draws takes the number of particles or members first."""
+"""Filters and smoothers of the states. Each can be built without arguments; the first
+argument of one that samples is the number of particles or members."""
 
 PROPOSALS = Registry(
     {
@@ -79,7 +79,7 @@ PROPOSALS = Registry(
         "locally optimal": "engines.proposals:LocallyOptimal",
     }
 )
-"""Where particles are drawn from."""
+"""Proposal distributions of particles."""
 
 RESAMPLING = Registry(
     {
@@ -89,7 +89,7 @@ RESAMPLING = Registry(
         "residual": "engines.resampling:residual",
     }
 )
-"""How ancestors of particles are drawn."""
+"""Resampling schemes: how ancestors of particles are drawn."""
 
 DIFFERENTIABLE = Registry(
     {
@@ -97,7 +97,7 @@ DIFFERENTIABLE = Registry(
         "optimal transport": "engines.differentiable:TransportResampling",
     }
 )
-"""Kinds of resampling with a derivative of their own."""
+"""Resampling methods with their own derivative."""
 
 PENALTIES = Registry(
     {
@@ -108,7 +108,7 @@ PENALTIES = Registry(
         "none": "penalties.unpenalised:Unpenalised",
     }
 )
-"""What simple means, for solvers that take a penalty."""
+"""Sparsity penalties, for solvers that take one."""
 
 SOLVERS = Registry(
     {
@@ -118,8 +118,8 @@ SOLVERS = Registry(
         "pmle": "solvers.paper:pmle",
     }
 )
-"""Solvers beside `"adaptive"`, which is the default; each takes key, ys, model and
-penalty, and by name start, settings and callback."""
+"""Solvers other than `"adaptive"`, the default; each takes key, ys, model and penalty,
+and the keyword arguments start, settings and callback."""
 
 CRITERIA = Registry(
     {
@@ -127,7 +127,7 @@ CRITERIA = Registry(
         "held-out": "selection.choice:by_held_out",
     }
 )
-"""How whole fits are compared that differ in their penalty."""
+"""Model selection criteria for fits that differ in their penalty."""
 
 SYSTEMS = Registry(
     {
@@ -146,4 +146,4 @@ SYSTEMS = Registry(
         "random_sparse": "systems.random_sparse:random_sparse",
     }
 )
-"""Known truths: functions that return a `System`."""
+"""Benchmark systems with known equations: functions that return a `System`."""
