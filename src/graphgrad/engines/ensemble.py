@@ -27,7 +27,7 @@ from .linalg import inverse_root
 from .sweep import (
     AbstractEngine,
     FilteredDistributions,
-    Seen,
+    ObservedRow,
     Sweep,
     drawn_variances,
     needs_gaussian,
@@ -118,25 +118,27 @@ class EnsembleSmoother(AbstractEngine):
         start = origin + _noise(start_key, initial, origin[:, :0])
 
         def step(members: Array, inputs: tuple[Array, Array, Any]):
-            (state_key, seen_key), y, moment = inputs
+            (state_key, observation_key), y, moment = inputs
             now = model.at(moment)
             transition, observation = now.transition, now.observation
             noise = transition.noise_at(jnp.mean(members, axis=0))
             assert isinstance(noise, GaussianNoise)
             assert isinstance(observation, LinearGaussian)
-            seen, _ = Seen.at(observation, y, members[0])
-            H, R = seen.matrix, seen.covariance
+            observed, _ = ObservedRow.at(observation, y, members[0])
+            H, R = observed.matrix, observed.covariance
             moved = transition.mean(members)
             predicted = jnp.mean(moved, axis=0)
             away = moved - predicted
             Pp = away.T @ away / P + noise.covariance
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
-            z = whiten @ (seen.y - H @ predicted)
-            increment = seen.log_density(z, whiten)
+            z = whiten @ (observed.y - H @ predicted)
+            increment = observed.log_density(z, whiten)
             forecast = moved + _noise(state_key, noise, away)
-            drawn = seen.y + _noise(seen_key, observation.noise, forecast - predicted)
-            innovation = jnp.where(seen.kept, drawn - forecast @ H.T, 0)
+            drawn = observed.y + _noise(
+                observation_key, observation.noise, forecast - predicted
+            )
+            innovation = jnp.where(observed.kept, drawn - forecast @ H.T, 0)
             analysed = forecast + innovation @ gain.T
             cross = away.T @ (members - jnp.mean(members, axis=0)) / P
             # Depends on the other factor: two at the same time can deadlock.

@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..checks import check_at_least, check_choice
 from ..model import GaussianNoise, Schedule, StateSpaceModel, Transition
 from .linalg import inverse_root, root, symmetric
-from .sweep import AbstractEngine, FilteredDistributions, Seen, Sweep
+from .sweep import AbstractEngine, FilteredDistributions, ObservedRow, Sweep
 
 
 class Affine(NamedTuple):
@@ -208,20 +208,20 @@ class GaussianSmoother(AbstractEngine):
                 x = predicted
             elif relinearise is not None:
                 x = jnp.where(relinearise[1], predicted, x)
-            seen, excess = Seen.at(now.observation, y, x)
+            observed, excess = ObservedRow.at(now.observation, y, x)
             Q = affine.noise
             if Q is None:
                 noise = now.transition.noise_at(affine.centre)
                 local = noise.local(x, value)
                 excess += noise.log_prob(x, value) - local.log_prob(x, value)
                 Q = local.covariance
-            H, R = seen.matrix, seen.covariance
+            H, R = observed.matrix, observed.covariance
             Pp = symmetric(F @ P @ F.T + affine.error + Q)
-            innovation = seen.y - H @ predicted
+            innovation = observed.y - H @ predicted
             whiten = inverse_root(H @ Pp @ H.T + R)
             gain = Pp @ H.T @ whiten.T @ whiten
             z = whiten @ innovation
-            increment = seen.log_density(z, whiten)
+            increment = observed.log_density(z, whiten)
             if about is not None:
                 increment += excess
             m_next = predicted + gain @ innovation

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float, Int
 from ..model import GaussianNoise, StateSpaceModel
 from ..model.transition import by_equation, squares
 from .linalg import inverse_root
-from .sweep import Seen
+from .sweep import ObservedRow
 
 
 class Information(NamedTuple):
@@ -87,14 +87,14 @@ def information(
     def step(carry, inputs):
         m, P, dm, dP = carry  # moments of x_{t-1} and their derivatives
         y, before, after, moment, part = inputs
-        seen, _ = Seen.at(model.at(moment).observation, y, after)
-        H, F = seen.matrix, part.slope
+        observed, _ = ObservedRow.at(model.at(moment).observation, y, after)
+        H, F = observed.matrix, part.slope
         predicted = part.value + F @ (m - before)
         Pp = F @ P @ F.T + part.covariance
         # Each term enters its own equation, and in a flow through it the others.
         turned = by_equation(part.turning @ (m - before), active)
         dm_predicted = F @ dm + part.sensitivity + turned
-        whiten = inverse_root(H @ Pp @ H.T + seen.covariance)
+        whiten = inverse_root(H @ Pp @ H.T + observed.covariance)
         gain = Pp @ H.T @ whiten.T @ whiten
         shrink = eye - gain @ H
         Z = whiten @ (H @ dm_predicted)
@@ -104,11 +104,11 @@ def information(
             dPp = dPp.at[:n_process].add(part.sources[:n_process])
             W, dP = _between(whiten @ H, dPp), _between(shrink, dPp)
             if "observation_noise" in noise:
-                dR = jnp.where(seen.kept, jnp.diag(seen.covariance), 0)
+                dR = jnp.where(observed.kept, jnp.diag(observed.covariance), 0)
                 W = W.at[n_process:].add(_squares(whiten, dR))
                 dP = dP.at[n_process:].add(_squares(gain, dR))
-        m = predicted + gain @ (seen.y - H @ predicted)
-        P = shrink @ Pp @ shrink.T + gain @ seen.covariance @ gain.T
+        m = predicted + gain @ (observed.y - H @ predicted)
+        P = shrink @ Pp @ shrink.T + gain @ observed.covariance @ gain.T
         return (m, P, shrink @ dm_predicted, dP), (Z, W)
 
     start = (

@@ -17,7 +17,7 @@ from ..model import (
     Transition,
 )
 from .linalg import inverse_root
-from .sweep import Seen
+from .sweep import ObservedRow
 
 
 class AbstractProposalDistribution(eqx.Module):
@@ -85,12 +85,12 @@ class _GuidedDistribution(AbstractProposalDistribution):
 
     def _distribution(self, x: Array, y: Array) -> tuple[Array, GaussianNoise]:
         """Means of x_t given x_{t-1} and y_t, and the noise about them."""
-        mean, seen = self.mean(x), ~jnp.isnan(y)
-        innovation = jnp.where(seen, y - self.observation.mean(mean), 0)
+        mean, observed = self.mean(x), ~jnp.isnan(y)
+        innovation = jnp.where(observed, y - self.observation.mean(mean), 0)
         noise, observation = self.noise, self.observation
         if observation.matrix is None and noise.diagonal and observation.noise.diagonal:
             q, r = noise.scale**2, observation.noise.scale**2
-            scale = jnp.where(seen, jnp.sqrt(q * r / (q + r)), noise.scale)
+            scale = jnp.where(observed, jnp.sqrt(q * r / (q + r)), noise.scale)
             return mean + q / (q + r) * innovation, GaussianNoise(scale)
         gain, covariance = _condition(noise, observation, y)
         return mean + innovation @ gain.T, GaussianNoise.of(covariance)
@@ -146,13 +146,13 @@ class _LinearisedDistribution(AbstractProposalDistribution):
         transition = self.model.transition
         predicted = transition.mean(x)
         Q = transition.noise_at(x).local(predicted, predicted).covariance
-        seen, _ = Seen.at(self.model.observation, y, predicted)
-        H = seen.matrix
-        whiten = inverse_root(H @ Q @ H.T + seen.covariance)
+        observed, _ = ObservedRow.at(self.model.observation, y, predicted)
+        H = observed.matrix
+        whiten = inverse_root(H @ Q @ H.T + observed.covariance)
         gain = Q @ H.T @ whiten.T @ whiten
         shrink = jnp.eye(len(x), dtype=x.dtype) - gain @ H
-        covariance = shrink @ Q @ shrink.T + gain @ seen.covariance @ gain.T
-        return predicted + gain @ (seen.y - H @ predicted), covariance
+        covariance = shrink @ Q @ shrink.T + gain @ observed.covariance @ gain.T
+        return predicted + gain @ (observed.y - H @ predicted), covariance
 
     def sample(
         self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
@@ -192,7 +192,7 @@ def _condition(
     Q, H = noise.covariance, observation.matrix
     if H is None:
         H = jnp.eye(Q.shape[0], dtype=Q.dtype)
-    _, H, R, _ = Seen.of(y, H, observation.noise.covariance)
+    _, H, R, _ = ObservedRow.of(y, H, observation.noise.covariance)
     S = jax.scipy.linalg.cho_factor(H @ Q @ H.T + R, lower=True)
     gain = jax.scipy.linalg.cho_solve(S, H @ Q).T
     # Joseph's form: symmetric and positive definite under rounding.

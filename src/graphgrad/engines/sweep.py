@@ -131,7 +131,7 @@ class AbstractEngine(eqx.Module):
         return self.sweep(jax.random.key(0), model, ys, previous).log_likelihood
 
 
-class Seen(NamedTuple):
+class ObservedRow(NamedTuple):
     """A row of observations with missing entries masked.
 
     Attributes:
@@ -152,7 +152,7 @@ class Seen(NamedTuple):
         y: Float[Array, "Ny"],
         matrix: Float[Array, "Ny Nx"],
         covariance: Float[Array, "Ny Ny"],
-    ) -> "Seen":
+    ) -> "ObservedRow":
         """Mask a row in which NaN marks missing entries."""
         kept = ~jnp.isnan(y)
         rest = jnp.diag(1 - kept.astype(covariance.dtype))
@@ -169,7 +169,7 @@ class Seen(NamedTuple):
         observation: AbstractObservation,
         y: Float[Array, "Ny"],
         x: Float[Array, "Nx"],
-    ) -> tuple["Seen", Float[Array, ""]]:
+    ) -> tuple["ObservedRow", Float[Array, ""]]:
         """Mask a row, with the observation model linearised about a state.
 
         Returns:
@@ -185,9 +185,9 @@ class Seen(NamedTuple):
             )
         mean, matrix = observation.mean(x), jax.jacfwd(observation.mean)(x)
         noise = observation.noise.local(jnp.where(jnp.isnan(y), mean, y), mean)
-        seen = cls.of(y - mean + matrix @ x, matrix, noise.covariance)
+        observed = cls.of(y - mean + matrix @ x, matrix, noise.covariance)
         excess = observation.log_prob(y, x) - LinearGaussian(noise).log_prob(y, mean)
-        return seen, excess
+        return observed, excess
 
     def log_density(
         self, z: Float[Array, "Ny"], whiten: Float[Array, "Ny Ny"]

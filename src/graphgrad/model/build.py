@@ -140,20 +140,20 @@ def _sized(name: str, noise: AbstractScaleNoise, size: int) -> AbstractScaleNois
     return noise if shape else noise.times(jnp.ones(size))
 
 
-def _observation(seen: Any, noise: Any, n_states: int) -> AbstractObservation:
+def _observation(given: Any, noise: Any, n_states: int) -> AbstractObservation:
     n_observed, matrix = n_states, None
     function: Any = None
-    if callable(seen):
-        function = seen
-        n_observed = jax.eval_shape(seen, jnp.zeros(n_states)).shape[-1]
-    elif seen is not None:
-        if isinstance(seen, Sequence) and all(isinstance(name, str) for name in seen):
+    if callable(given):
+        function = given
+        n_observed = jax.eval_shape(given, jnp.zeros(n_states)).shape[-1]
+    elif given is not None:
+        if isinstance(given, Sequence) and all(isinstance(name, str) for name in given):
             names = default_states(n_states)
-            for name in seen:
+            for name in given:
                 check_choice("observation", name, names)
-            seen = np.eye(n_states)[[names.index(name) for name in seen]]
+            given = np.eye(n_states)[[names.index(name) for name in given]]
         remedy = "Give one row per observed quantity."
-        matrix = check_finite("observation", seen, remedy)
+        matrix = check_finite("observation", given, remedy)
         # At least one row: otherwise nothing is observed.
         n_observed = max(1, len(np.atleast_1d(matrix)))
         check_shape(

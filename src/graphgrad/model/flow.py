@@ -204,21 +204,21 @@ class FlowMean(AbstractLibraryMean):
         A, eye = self.coefficients, jnp.eye(len(x), dtype=x.dtype)
 
         def stage(before: tuple[Array, ...], at: Array):
-            move, pull, total, slope, psi, turning = before
+            move, jacobian, total, slope, psi, turning = before
             place, weight = at
             share = self._share(number, place)
-            here, turn = x + place * d * move, eye + place * d * pull
+            here, turn = x + place * d * move, eye + place * d * jacobian
 
             def terms_at(z: Array) -> Array:
                 return self.library(self.variables(z, share))
 
             terms, change = terms_at(here), jax.jacfwd(terms_at)(here)
-            move, pull = A @ terms, A @ change @ turn
+            move, jacobian = A @ terms, A @ change @ turn
             w = weight * d
-            total, slope = total + w * move, slope + w * pull
+            total, slope = total + w * move, slope + w * jacobian
             return (
                 move,
-                pull,
+                jacobian,
                 total,
                 slope,
                 psi + w * terms,

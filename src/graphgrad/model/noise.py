@@ -36,8 +36,10 @@ class AbstractNoise(eqx.Module):
         """
         nudge = 1e-6 * (1 + jnp.abs(mean))
         away = jnp.where(jnp.abs(x - mean) < nudge, nudge, x - mean)
-        pull = -jax.grad(self.log_prob)(mean + away, mean) / away
-        return GaussianNoise(1 / jnp.sqrt(jnp.maximum(pull, jnp.finfo(x.dtype).tiny)))
+        precision = -jax.grad(self.log_prob)(mean + away, mean) / away
+        return GaussianNoise(
+            1 / jnp.sqrt(jnp.maximum(precision, jnp.finfo(x.dtype).tiny))
+        )
 
 
 class AbstractScaleNoise(AbstractNoise):

@@ -24,8 +24,8 @@ def checked_series(
         least: Minimum number of rows.
     """
     if not isinstance(ys, Tracer):
-        seen = jax.eval_shape(model.observation.mean, model.initial_mean).shape[-1]
-        ys = check_series("ys", ys, n_columns=seen, least=least)
+        observed = jax.eval_shape(model.observation.mean, model.initial_mean).shape[-1]
+        ys = check_series("ys", ys, n_columns=observed, least=least)
         noise = model.observation.noise
         if isinstance(noise, AbstractIndependentNoise):
             values = np.where(np.isnan(ys), 0, ys)
@@ -99,9 +99,9 @@ def in_long_gaps(
 
 def _neighbours(ys: Array) -> tuple[Array, Array]:
     """Rows of the last and next observation at each entry; its own if observed."""
-    seen, steps = ~jnp.isnan(ys), len(ys)
+    observed, steps = ~jnp.isnan(ys), len(ys)
     times = jnp.broadcast_to(jnp.arange(steps)[:, None], ys.shape)
-    before = jax.lax.cummax(jnp.where(seen, times, -1))
-    after = jax.lax.cummin(jnp.where(seen, times, steps), reverse=True)
+    before = jax.lax.cummax(jnp.where(observed, times, -1))
+    after = jax.lax.cummin(jnp.where(observed, times, steps), reverse=True)
     before = jnp.where(before < 0, after, before)
     return before, jnp.where(after >= steps, before, after)
