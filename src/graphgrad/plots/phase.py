@@ -1,4 +1,4 @@
-"""Phase portraits: one state against another, and where a flow leads."""
+"""Phase portraits: one state against another, with the vector field of a flow."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,13 +28,13 @@ def plot_phase(
     """One state against another: data, smoothed states, simulated ones, vector field.
 
     Args:
-        path: Smoothed states, `(T, Nx)`.
+        path: Trajectory of smoothed states, `(T, Nx)`.
         data: Observations of the states, `(N, Nx)`; NaN is a gap.
-        simulated: States that the equations give on their own, `(S, Nx)`.
-        rate: dx/dt of a flow, a function of states `(..., Nx)`. Thin grey lines then
-            show where it leads in the plane of the two states, with the other states at
-            the means of `path`.
-        pair: Names of the two states; the first two if not given.
+        simulated: States simulated from the equations, `(S, Nx)`.
+        rate: dx/dt of a flow, a function of states `(..., Nx)`. Its streamlines are
+            drawn in grey in the plane of the two states, with the other states at the
+            means of `path`.
+        pair: Names of the two states; the first two by default.
         states: Names of the states.
         ax: Axes to draw on.
 
@@ -48,7 +48,7 @@ def plot_phase(
     n_states = smooth.shape[1]
     names = variable_names(n_states, n_states, states)
     if pair is None:
-        check_shape("path", (min(n_states, 2),), (2,), "A portrait needs two states.")
+        check_shape("path", (min(n_states, 2),), (2,), "A phase portrait needs two.")
         pair = (names[0], names[1])
     a, b = (names.index(check_choice("pair", name, names)) for name in pair)
     ax = one_axes(ax, size=(5, 4.4))
@@ -77,12 +77,12 @@ def plot_phase(
 
 
 class VectorField(NamedTuple):
-    """Where a flow leads in the plane of two states.
+    """Vector field of a flow in the plane of two states.
 
     Attributes:
         x: Values of the first state.
-        y: Values of the second one.
-        rates: dx/dt of both at each y (row) and x (column); NaN where there is none.
+        y: Values of the second state.
+        rates: dx/dt of both at each y (row) and x (column); NaN where undefined.
     """
 
     x: Float[np.ndarray, "W"]
@@ -97,14 +97,14 @@ def vector_field(
     limits: tuple[tuple[float, float], tuple[float, float]],
     size: tuple[int, int] = (24, 24),
 ) -> VectorField:
-    """Rates on a grid over the plane of two states, the others at their means.
+    """Rates on a grid over the plane of two states, with the others at their means.
 
     Args:
         rate: dx/dt, a function of states `(..., Nx)`.
-        path: States whose means the other states are at.
-        pair: Numbers of the two states.
-        limits: Ends of the plane in both directions.
-        size: Number of values in both directions.
+        path: States that give the means of the other states.
+        pair: Indices of the two states.
+        limits: Limits of both axes.
+        size: Number of grid points per axis.
 
     Examples:
         >>> path, turn = np.array([[1.0, 2.0]]), lambda x: x[..., ::-1] * [1, -1]
@@ -127,7 +127,7 @@ def vector_field(
 
 
 def _draw_field(ax: "Axes", field: VectorField) -> None:
-    """Lines along the field, which change nothing about the limits."""
+    """Streamlines of the field; the axis limits stay unchanged."""
     limits = ax.get_xlim(), ax.get_ylim()
     u, v = np.moveaxis(field.rates, -1, 0)
     ax.streamplot(
