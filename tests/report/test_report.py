@@ -78,7 +78,7 @@ def test_what_is_not_known_is_left_out():
     assert seen.sections == ["summary", "equations", "graph", "coefficients"]
     assert "hare depends on lynx and itself." in seen.text
     assert "lynx depends on itself and a constant." in seen.text
-    assert "How sure the links are was not worked out." in seen.text
+    assert "Confidence was not computed." in seen.text
     assert not any(attrs.get("id") == "threshold" for _, attrs in seen.found)
 
 
@@ -133,8 +133,8 @@ def test_the_portrait_has_the_field_the_states_and_the_data():
     assert portrait["names"] == ["x1", "x2"]
     assert np.shape(portrait["u"]) == np.shape(portrait["v"]) == (9, 12)
     np.testing.assert_allclose(portrait["u"], LORENZ.field[..., 0], rtol=1e-4)
-    assert portrait["path"][0][80] is None
-    assert len(portrait["path"][0]) == 201
+    assert portrait["trajectory"][0][80] is None
+    assert len(portrait["trajectory"][0]) == 201
     assert "smoothed states of 200 rows" in portrait["alt"]
     assert "the others are at their means" in Elements(page(LORENZ)).text
     seen = ~np.isnan(LORENZ.data[:, :2]).any(axis=1)
@@ -264,11 +264,11 @@ def test_large_reports_stay_small_and_say_so(tmp_path):
     seen = Elements((tmp_path / "large.html").read_text(encoding="utf-8"))
     assert "Of 10000 rows at most" in seen.text
     assert "shortest gaps of a panel are not marked" in seen.text
-    assert "prices are left out" in seen.text
+    assert "penalties are left out" in seen.text
     drawn = json.loads(seen.content)
     assert max(drawn["panels"][3]["data"]) == 1e4
     assert drawn["panels"][0]["t"][-1] == 1.7e9 + rows - 1
-    assert drawn["path"]["prices"][drawn["path"]["chosen"]] == pytest.approx(
+    assert drawn["path"]["penalties"][drawn["path"]["chosen"]] == pytest.approx(
         prices[37], rel=1e-4
     )
 
@@ -310,7 +310,7 @@ def test_columns_that_are_no_states_have_panels_of_their_own():
     findings = replace(LORENZ, columns=("x1", "sum", "x3"))
     panels = json.loads(Elements(page(findings)).content)["panels"]
     assert [panel["name"] for panel in panels] == ["x1", "x2", "x3", "sum"]
-    assert "Never observed itself" in panels[1]["alt"]
+    assert "Not observed directly" in panels[1]["alt"]
     assert "mean" not in panels[3]
 
 
@@ -347,9 +347,9 @@ def test_paths_that_cannot_be(tmp_path):
         ({"field": np.zeros((9, 9, 2))}, r"`field` must have shape \(9, 12, 2\)"),
         ({"field_x": None}, r"`field` must have shape \(9, 0, 2\)"),
         ({"means": np.zeros((7, 3))}, r"`means` must have shape \(200, 3\).*times"),
-        ({"chosen": 21}, "`chosen` must be the number of one of 21 prices"),
+        ({"chosen": 21}, "`chosen` must be the index of one of 21 penalties"),
         ({"prices": np.zeros(21)}, "`prices` must be positive"),
-        ({"breaks": (200,)}, "`breaks` must be numbers of rows from 1 to 199"),
+        ({"breaks": (200,)}, "`breaks` must be row numbers from 1 to 199"),
         ({"states": ("x", "x", "y")}, "`states` must be 3 different names"),
         ({"means": None}, "`means` must be given with `bands`"),
     ],
