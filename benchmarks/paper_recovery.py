@@ -1,8 +1,8 @@
-"""What B-GraphGrad as printed recovers: `python benchmarks/paper_recovery.py`.
+"""Recovery by B-GraphGrad as printed: `python benchmarks/paper_recovery.py`.
 
-Ten seeds a row, data and starts drawn from the seed. Prints a Markdown table with
-means and 95 % intervals of F1 and RMSE, and how the fits ended. `--rows NAME ...`
-runs some of the rows, `--seeds N` another number of seeds.
+Ten seeds per row, data and starts drawn from the seed. Prints a Markdown table with
+means and 95 % intervals of F1 and RMSE, and the outcomes. `--rows NAME ...` selects
+rows, `--seeds N` sets the number of seeds.
 """
 
 import argparse
@@ -106,7 +106,7 @@ def identity(model: gg.StateSpaceModel) -> np.ndarray:
 
 
 def run(row: Row, seeds: int) -> tuple[np.ndarray, np.ndarray, Counter, int]:
-    """F1, RMSE and outcome of each seed, and how many draws diverged."""
+    """F1, RMSE and outcome of each seed, and the number of divergent draws."""
     model = row.model
     data, rejected = [], 0
     for seed in range(seeds):
