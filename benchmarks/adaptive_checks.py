@@ -187,12 +187,12 @@ def kuramoto(
             continue
         begin = time.perf_counter()
         with jax.default_device(jax.devices("cpu")[0]):
-            paths = [
+            drawn = [
                 system.simulate(jax.random.key(100 + i), steps=steps, scheme="euler")
                 for i, system in enumerate(systems)
             ]
             states, ys = (
-                np.stack([np.asarray(getattr(path, name)) for path in paths])
+                np.stack([np.asarray(getattr(one, name)) for one in drawn])
                 for name in ("states", "observations")
             )
         model = gg.state_space_model(

@@ -56,12 +56,12 @@ def draw(system: gg.systems.System, steps: int, number: int):
     with jax.default_device(jax.devices("cpu")[0]):  # many short calls
         for i in range(number):
             key = jax.random.fold_in(jax.random.key(2024), i)
-            path = system.simulate(
+            simulation = system.simulate(
                 key, steps=steps, bounded=True, max_redraws=100_000, scheme="euler"
             )
-            states.append(np.asarray(path.states))
-            observations.append(np.asarray(path.observations))
-            rejected += path.rejected
+            states.append(np.asarray(simulation.states))
+            observations.append(np.asarray(simulation.observations))
+            rejected += simulation.rejected
     return np.stack(states), np.stack(observations), rejected
 
 

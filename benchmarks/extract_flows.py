@@ -76,7 +76,7 @@ def _size(parts: list[float]) -> float:
 def starts_of(flow: Any) -> np.ndarray:
     """Points of the attractor whose series of ten periods do not overlap."""
     times = flow.period * PERIODS * np.arange(STARTS)
-    path = solve_ivp(
+    solution = solve_ivp(
         lambda t, x: np.array(flow.rhs(x, t), float),
         times[[0, -1]],
         flow.ic,
@@ -85,9 +85,9 @@ def starts_of(flow: Any) -> np.ndarray:
         rtol=1e-10,
         atol=1e-12,
     )
-    assert path.success, flow.name
-    assert np.isfinite(path.y).all(), flow.name
-    return path.y.T
+    assert solution.success, flow.name
+    assert np.isfinite(solution.y).all(), flow.name
+    return solution.y.T
 
 
 def named(powers: tuple[int, ...], names: list[str]) -> str:

@@ -50,11 +50,11 @@ def polynomial_map(coefficients: np.ndarray, degree: int) -> Map:
 
 
 def iterate(step: Map, x: np.ndarray, steps: int) -> np.ndarray:
-    path = []
+    xs = []
     for _ in range(steps):
         x = step(x)
-        path.append(x)
-    return np.array(path)
+        xs.append(x)
+    return np.array(xs)
 
 
 def pysindy_map(y: np.ndarray, degree: int) -> Map:
@@ -92,7 +92,7 @@ def errors(system: gg.systems.System, seed: int, n_origins: int) -> dict:
     model = gg.GraphGrad(degree=degree, dt=system.dt, dynamics="map").fit(y[:TRAINING])
     right = ((model.coef_ != 0) == (system.coefficients(dynamics="map") != 0)).all()
     held_out = y[TRAINING:]
-    laws = model.filter(held_out)
+    filtered = model.filter(held_out)
     maps = {
         "ours, one path": polynomial_map(model.coef_, degree),
         "PySINDy, filtered": pysindy_map(y[:TRAINING], degree),
@@ -105,18 +105,18 @@ def errors(system: gg.systems.System, seed: int, n_origins: int) -> dict:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # members that diverge
             ahead = model.forecast(far, held_out[:TRAINING][:origin], members=100)
-        state, last = laws.mean[origin - 1], held_out[origin - 1]
-        paths = {
+        state, last = filtered.mean[origin - 1], held_out[origin - 1]
+        forecasts = {
             "ours": ahead.mean,
             **{name: iterate(step, state, far) for name, step in maps.items()},
             "PySINDy": iterate(maps["PySINDy, filtered"], last, far),
             "persistence": np.tile(last, (far, 1)),
         }
         truth = x[TRAINING + origin :][:far]
-        for name, path in paths.items():
-            sound = np.isfinite(path) & (np.abs(path - centre) < 100 * size)
-            path = np.where(sound, path, centre)
-            miss = ((path - truth) / size)[np.array(HORIZONS) - 1]
+        for name, forecast in forecasts.items():
+            sound = np.isfinite(forecast) & (np.abs(forecast - centre) < 100 * size)
+            forecast = np.where(sound, forecast, centre)
+            miss = ((forecast - truth) / size)[np.array(HORIZONS) - 1]
             squares.setdefault(name, []).append(np.mean(miss**2, axis=1))
         band = ahead.band()
         inside.append(((band[..., 0] < truth) & (truth < band[..., 1])).mean(axis=1))

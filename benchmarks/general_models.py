@@ -118,8 +118,8 @@ def panel(number: int) -> Case:
         for length in LENGTHS:
             start = jax.random.key(1000 * i + len(parts))
             first = long[rng.integers(100, 4000)]
-            path = gg.simulate(start, model, steps=int(length), initial=first)
-            parts.append(np.asarray(path.observations))
+            simulation = gg.simulate(start, model, steps=int(length), initial=first)
+            parts.append(np.asarray(simulation.observations))
         arranged = gg.arrange(
             lorenz(initial_noise=9.0), parts, initial_means=[part[0] for part in parts]
         )

@@ -40,7 +40,7 @@ PRINTED = {  # by ODR-BINDy, arXiv 2507.23426
 }
 
 
-def path(units: int) -> np.ndarray:
+def trajectory(units: int) -> np.ndarray:
     def rate(_, x):
         return 10 * (x[1] - x[0]), x[0] * (28 - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]
 
@@ -53,7 +53,7 @@ def path(units: int) -> np.ndarray:
 
 def series(units: int) -> tuple[np.ndarray, np.ndarray]:
     """All draws, and the standard deviation of the noise of each."""
-    states = path(units)
+    states = trajectory(units)
     sizes = np.repeat(EPS, DRAWS) * states.std()
     keys = [[20261116, units, e, d] for e in range(len(EPS)) for d in range(DRAWS)]
     noise = [np.random.default_rng(key).normal(size=states.shape) for key in keys]

@@ -69,8 +69,8 @@ def lotka_volterra(dt: float) -> gg.StateSpaceModel:
 
 def on_the_attractor(dt: float) -> gg.StateSpaceModel:
     system = gg.systems.lorenz63(dt=dt)
-    path = system.simulate(jax.random.key(9), steps=int(20 / dt), scheme="euler")
-    return system.model(initial=path.states[-1], dynamics="map")
+    simulation = system.simulate(jax.random.key(9), steps=int(20 / dt), scheme="euler")
+    return system.model(initial=simulation.states[-1], dynamics="map")
 
 
 def rows() -> dict[str, Row]:
@@ -119,8 +119,8 @@ def run(row: Row, seeds: int) -> tuple[np.ndarray, np.ndarray, Counter, int]:
             data.append(simulation.observations)
         else:
             start = model.initial_mean
-            path = gg.simulate(key, model, steps=row.steps, initial=start)
-            data.append(path.observations)
+            simulation = gg.simulate(key, model, steps=row.steps, initial=start)
+            data.append(simulation.observations)
     start = jnp.asarray(identity(model), jnp.float32) if row.identity_start else None
 
     @jax.jit

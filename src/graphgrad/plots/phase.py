@@ -92,7 +92,7 @@ class VectorField(NamedTuple):
 
 def vector_field(
     rate: Callable[[np.ndarray], Any],
-    path: Float[np.ndarray, "T Nx"],
+    states: Float[np.ndarray, "T Nx"],
     pair: tuple[int, int],
     limits: tuple[tuple[float, float], tuple[float, float]],
     size: tuple[int, int] = (24, 24),
@@ -101,14 +101,14 @@ def vector_field(
 
     Args:
         rate: dx/dt, a function of states `(..., Nx)`.
-        path: States that give the means of the other states.
+        states: States that give the means of the other states.
         pair: Indices of the two states.
         limits: Limits of both axes.
         size: Number of grid points per axis.
 
     Examples:
-        >>> path, turn = np.array([[1.0, 2.0]]), lambda x: x[..., ::-1] * [1, -1]
-        >>> field = vector_field(turn, path, (0, 1), ((-1, 1), (-1, 1)), size=(3, 2))
+        >>> states, turn = np.array([[1.0, 2.0]]), lambda x: x[..., ::-1] * [1, -1]
+        >>> field = vector_field(turn, states, (0, 1), ((-1, 1), (-1, 1)), size=(3, 2))
         >>> field.rates.shape, field.rates[1, 0].tolist()
         ((2, 3, 2), [1.0, 1.0])
     """
@@ -117,8 +117,8 @@ def vector_field(
     with warnings.catch_warnings():
         # Columns that are all NaN, and terms without a real value.
         warnings.simplefilter("ignore", RuntimeWarning)
-        means = np.nan_to_num(np.nanmean(path, axis=0))
-        places = np.broadcast_to(means, (len(y), len(x), path.shape[1])).copy()
+        means = np.nan_to_num(np.nanmean(states, axis=0))
+        places = np.broadcast_to(means, (len(y), len(x), states.shape[1])).copy()
         places[..., pair[0]], places[..., pair[1]] = np.meshgrid(x, y)
         rates = check_numbers("rate", rate(places), remedy)
     check_shape("rate", rates.shape, places.shape, remedy)

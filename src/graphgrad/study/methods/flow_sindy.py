@@ -77,9 +77,9 @@ def weak(
             K=WINDOWS,
             H_xt=half * dt,
         )
-        path = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
-        terms = library.fit([path]).transform([path])[0]
-        rates = library.convert_u_dot_integral(path)
+        observed = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
+        terms = library.fit([observed]).transform([observed])[0]
+        rates = library.convert_u_dot_integral(observed)
         parts.append(Regression(np.asarray(terms), np.asarray(rates)))
     return _stacked(parts)
 

@@ -113,7 +113,7 @@ def weak_map(
     ps = sindy()
     times = np.arange(len(ys), dtype=float)
     identity = np.eye(ys.shape[1], terms.shape[1], k=1)
-    path = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
+    series = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
 
     def fits():
         for half in HALF_WIDTHS:
@@ -127,8 +127,8 @@ def weak_map(
                 H_xt=float(half),
             )
             # As in `SINDy.fit`, but the integrals once for all settings.
-            integrals = library.fit([path]).transform([path])[0]
-            rates = library.convert_u_dot_integral(path)
+            integrals = library.fit([series]).transform([series])[0]
+            rates = library.convert_u_dot_integral(series)
             for setting in GRID:
                 optimiser = ps.STLSQ(**setting._asdict()).fit(integrals, rates)
                 yield (half, setting), identity + np.asarray(optimiser.coef_)
