@@ -189,7 +189,7 @@ def _coefficients(findings: Findings) -> str:
         extra.append("the standard error after ±")
     if findings.term_confidence is not None:
         extra.append("the confidence of the term below it")
-        detail = f", with {' and '.join(extra)}" if extra else ""
+    detail = f", with {' and '.join(extra)}" if extra else ""
     left = int(np.sum(~np.any(findings.coefficients != 0, axis=0)))
     return (
         f'<p class="note">One row per equation{detail}. Blue is positive, orange '
