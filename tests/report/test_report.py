@@ -86,7 +86,7 @@ def test_sureness_in_words():
     seen = Elements(page(replace(SMALL, edge_confidence=np.array([[1, 0.62], [0, 1]]))))
     assert "hare depends on lynx (62 %) and itself (100 %)." in seen.text
     assert "2 of 3 arrows" in seen.text
-    assert "The least sure is lynx on hare, 62 %." in seen.text
+    assert "The lowest is that of lynx on hare, 62 %." in seen.text
 
 
 def test_an_edge_is_as_sure_as_the_surest_of_its_terms():
@@ -114,7 +114,7 @@ def test_equations_are_those_of_the_library_of_equations():
     [
         ("flow", "add up to dx/dt", "<mfrac><mrow><mi>d</mi><mtext>hare</mtext>"),
         ("map", "add up to the next value", "<msub><mtext>hare</mtext><mrow><mi>t"),
-        ("difference", "to the change in a step", "<mo>\N{MINUS SIGN}</mo><msub>"),
+        ("difference", "to the change per step", "<mo>\N{MINUS SIGN}</mo><msub>"),
     ],
 )
 def test_the_page_says_which_dynamics(dynamics, words, left):
@@ -136,7 +136,7 @@ def test_the_portrait_has_the_field_the_states_and_the_data():
     assert portrait["trajectory"][0][80] is None
     assert len(portrait["trajectory"][0]) == 201
     assert "smoothed states of 200 rows" in portrait["alt"]
-    assert "the others are at their means" in Elements(page(LORENZ)).text
+    assert "the others are held at their means" in Elements(page(LORENZ)).text
     seen = ~np.isnan(LORENZ.data[:, :2]).any(axis=1)
     assert len(portrait["data"][0]) == seen.sum()
     assert "portrait" not in Elements(page(SMALL)).sections
@@ -262,8 +262,8 @@ def test_large_reports_stay_small_and_say_so(tmp_path):
     write_report(tmp_path / "large.html", findings)
     assert (tmp_path / "large.html").stat().st_size < 6e6
     seen = Elements((tmp_path / "large.html").read_text(encoding="utf-8"))
-    assert "Of 10000 rows at most" in seen.text
-    assert "shortest gaps of a panel are not marked" in seen.text
+    assert "of 10000 rows are drawn per panel" in seen.text
+    assert "shortest gaps per panel are not marked" in seen.text
     assert "penalties are left out" in seen.text
     drawn = json.loads(seen.content)
     assert max(drawn["panels"][3]["data"]) == 1e4

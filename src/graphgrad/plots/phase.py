@@ -48,7 +48,7 @@ def plot_phase(
     n_states = smooth.shape[1]
     names = variable_names(n_states, n_states, states)
     if pair is None:
-        check_shape("path", (min(n_states, 2),), (2,), "A phase portrait needs two.")
+        check_shape("path", (min(n_states, 2),), (2,), "A portrait needs two states.")
         pair = (names[0], names[1])
     a, b = (names.index(check_choice("pair", name, names)) for name in pair)
     ax = one_axes(ax, size=(5, 4.4))

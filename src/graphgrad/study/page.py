@@ -91,8 +91,8 @@ def _ran_away(cells: Sequence[RanAway]) -> str:
 
 With the step that is stated, a trajectory of the discretised system may leave the
 attractor and diverge. The paper does not say how such draws were treated. We reject and
-redraw them, so that all data are bounded trajectories. The rejected share is highest in
-{worst.study}, {worst.cell}: {100 * worst.share:.0f} %.
+redraw them, so that all data are bounded trajectories. The rejected share is
+highest in {worst.study}, {worst.cell}: {100 * worst.share:.0f} %.
 
 {_table(("study", "cell", "rejected", "draws"), rows)}"""
 
