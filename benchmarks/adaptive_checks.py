@@ -1,9 +1,9 @@
-"""More of what the adaptive solver does: `python benchmarks/adaptive_checks.py NAME`.
+"""Further checks of the adaptive solver: `python benchmarks/adaptive_checks.py NAME`.
 
-`keys`: one series, 100 keys. `zoo`: every polynomial system against a lasso on the
-observations. `long`: error by length up to 10 000, and the smoothers there.
-`kuramoto`: filtered states of a system that is no polynomial. `engines`: particle and
-Gaussian engines on the same data. `time`: where the time of a fit goes.
+`keys`: one series, 100 keys. `zoo`: every polynomial system, compared with a lasso on
+the observations. `long`: error by length up to 10 000, and the smoothers there.
+`kuramoto`: filtered states of a system that is not polynomial. `engines`: particle and
+Gaussian engines on the same data. `time`: time per stage of a fit.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from graphgrad.library import AbstractLibrary
 from graphgrad.metrics import nrmse, rmse, support_scores
 
 KEY = jax.random.key(7)
-# Not a polynomial; and with rows of its own in adaptive_recovery.
+# Not a polynomial; and systems covered by adaptive_recovery.
 NOT_IN_THE_ZOO = ("kuramoto", "lorenz96")
 
 
@@ -122,7 +122,7 @@ def long(realisations: int = 4) -> None:
         errors.append(each.mean())
         print(
             f"T = {steps}: F1 {f1:.3f}, RMSE {1e3 * each.mean():.3f}e-3, {warm:.1f} s "
-            f"a fit once compiled ({seconds:.0f} s for {realisations} with compiling)",
+            f"per fit, compiled ({seconds:.0f} s for {realisations} with compilation)",
             flush=True,
         )
     slope = np.polyfit(np.log(lengths), np.log(errors), 1)[0]
@@ -143,7 +143,7 @@ def kuramoto(
     realisations: int = 20,
     cases=((2, 50), (2, 100), (2, 200), (3, 100)),
 ) -> None:
-    """Error of the filtered means over that of the true model's, by the same filter."""
+    """Error of the filtered means relative to the true model's, by the same filter."""
     gaussian, particles = gg.GaussianSmoother(), gg.ParticleFilter(100)
     systems = [gg.systems.kuramoto(jax.random.key(i)) for i in range(realisations)]
     first = systems[0]
@@ -187,12 +187,12 @@ def kuramoto(
             continue
         begin = time.perf_counter()
         with jax.default_device(jax.devices("cpu")[0]):
-            paths = [
+            drawn = [
                 system.simulate(jax.random.key(100 + i), steps=steps, scheme="euler")
                 for i, system in enumerate(systems)
             ]
             states, ys = (
-                np.stack([np.asarray(getattr(path, name)) for path in paths])
+                np.stack([np.asarray(getattr(one, name)) for one in drawn])
                 for name in ("states", "observations")
             )
         model = gg.state_space_model(
@@ -251,17 +251,17 @@ def _stages(name: str, ys: jax.Array, model: gg.StateSpaceModel) -> None:
     begin = time.perf_counter()
     stages = []
 
-    def tell(progress):
+    def record(progress):
         stages.append((progress.stage, time.perf_counter()))
 
-    jax.block_until_ready(gg.adaptive(KEY, ys, model, callback=tell).coefficients)
+    jax.block_until_ready(gg.adaptive(KEY, ys, model, callback=record).coefficients)
     end, last = time.perf_counter(), begin
     spent = {"anneal": 0.0, "refine": 0.0}
     for stage, moment in stages:
         spent[stage] += moment - last
         last = moment
     print(
-        f"{name}: {end - begin:.2f} s; annealing {spent['anneal']:.2f}, exchanging "
+        f"{name}: {end - begin:.2f} s; annealing {spent['anneal']:.2f}, refining "
         f"{spent['refine']:.2f}, the rest {end - last:.2f}",
         flush=True,
     )

@@ -1,11 +1,11 @@
-"""What the adaptive solver recovers: `python benchmarks/adaptive_recovery.py`.
+"""Recovery by the adaptive solver: `python benchmarks/adaptive_recovery.py`.
 
-Prints a Markdown table: F1 and RMSE beside a yardstick, maximum likelihood of the
-extended Kalman filter that knows the support, on the same data; for Lorenz 96 also F1
-of the same selection given the hidden states. `--rows NAME ...` runs some of the rows
-(a row runs if its name begins with NAME), `--realisations N` another number of draws
-than 30, `--learn` learns the state noise, `--single` runs in single precision, and
-`--chunk N` fits so many series in one call.
+Prints a Markdown table: F1 and RMSE compared with a yardstick, maximum likelihood of
+the extended Kalman filter with known support, on the same data; for Lorenz 96 also F1
+of the same selection given the hidden states. `--rows NAME ...` selects rows by the
+start of their names, `--realisations N` sets the number of draws (default 30),
+`--learn` estimates the process noise, `--single` uses single precision, and `--chunk N`
+fits that many series in one call.
 """
 
 import argparse
@@ -51,24 +51,24 @@ def rows() -> dict[str, Row]:
 
 
 def draw(system: gg.systems.System, steps: int, number: int):
-    """States and observations of many bounded draws, and how many were rejected."""
+    """States and observations of bounded draws, and the number of rejected ones."""
     states, observations, rejected = [], [], 0
     with jax.default_device(jax.devices("cpu")[0]):  # many short calls
         for i in range(number):
             key = jax.random.fold_in(jax.random.key(2024), i)
-            path = system.simulate(
+            simulation = system.simulate(
                 key, steps=steps, bounded=True, max_redraws=100_000, scheme="euler"
             )
-            states.append(np.asarray(path.states))
-            observations.append(np.asarray(path.observations))
-            rejected += path.rejected
+            states.append(np.asarray(simulation.states))
+            observations.append(np.asarray(simulation.observations))
+            rejected += simulation.rejected
     return np.stack(states), np.stack(observations), rejected
 
 
 def in_chunks(function, size: int, model, *arrays):
     """The function over the first axis of the arrays, `size` at a time.
 
-    The model is the same for all; a function that was here before is compiled already.
+    The model is shared; a function seen before is already compiled.
     """
     number = len(arrays[0])
     many = _vectorised(function, len(arrays))
@@ -76,7 +76,7 @@ def in_chunks(function, size: int, model, *arrays):
     for first in range(0, number, size):
         part = [array[first : first + size] for array in arrays]
         short = size - len(part[0])
-        if short:  # the last ones again, for the compiled shape
+        if short:  # pad with the last ones to the compiled shape
             part = [np.concatenate([a, a[-1:].repeat(short, 0)]) for a in part]
         out = jax.tree.map(np.asarray, many(model, *part))
         parts.append(jax.tree.map(lambda a, n=size - short: a[:n], out))
@@ -155,7 +155,7 @@ def main() -> None:
     learn = ("state_noise",) if arguments.learn else ()
     print(
         "| system | F1 | exact | RMSE 1e-3, mean (median) | yardstick | mean ratio "
-        "(median of ratios) | F1, states given | state noise / truth | undecided | "
+        "(median of ratios) | F1, states given | process noise / truth | undecided | "
         "draws rejected | time |"
     )
     print("|" + "---|" * 11)

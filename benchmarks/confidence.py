@@ -1,10 +1,10 @@
-"""Whether what is said about sureness is true.
+"""Calibration of intervals and of edge probabilities.
 
-`python benchmarks/confidence.py coverage` prints how often 90 % intervals of the true
-terms cover them; a term that was not selected counts as not covered.
-`python benchmarks/confidence.py calibration` prints, for edges to which a probability
-is given, how many of them are there: by posterior draws and by refits on blocks.
-`--realisations N` takes another number.
+`python benchmarks/confidence.py coverage` prints the coverage of 90 % intervals of the
+true terms; a term that was not selected counts as not covered. `python
+benchmarks/confidence.py calibration` prints, for edges by their estimated probability,
+the share that exist: by posterior draws and by refits on blocks. `--realisations N`
+sets their number.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def calibration(number: int, steps: int, refits: int) -> None:
 def table(name: str, edges: np.ndarray, there: np.ndarray, begin: float) -> None:
     truth = np.broadcast_to(there, edges.shape)
     print(f"\nLorenz 63, {name}, {time.perf_counter() - begin:.0f} s\n")
-    print("| probability | edges | mean said | there |")
+    print("| probability | edges | mean probability | share that exist |")
     print("|---|---|---|---|")
     for low in np.arange(0, 1, 0.1):
         inside = (edges >= low) & ((edges < low + 0.1) | (low > 0.85))

@@ -1,9 +1,9 @@
-"""Kinds of resampling side by side: `python benchmarks/differentiable_resampling.py`.
+"""Comparison of resampling schemes: `python benchmarks/differentiable_resampling.py`.
 
 A linear model of two states, 20 observations, 100 particles, bootstrap proposal, the
 gradient through the particles at the true coefficients, double precision. Bias and
-spread over 200 keys, against the Kalman filter; for the gradient, the length of the
-mean error and of the standard deviations. Times are medians of one gradient.
+standard deviation over 200 keys, against the Kalman filter; for the gradient, the norm
+of the mean error and of the standard deviations. Times are medians of one gradient.
 """
 
 import time
@@ -42,7 +42,7 @@ def main() -> None:
         return gg.GaussianSmoother().sweep(KEY, candidate, ys).log_likelihood
 
     exact, slope = jax.value_and_grad(kalman)(model.coefficients)
-    print(f"Length of the exact gradient: {np.linalg.norm(slope):.1f}\n")
+    print(f"Norm of the exact gradient: {np.linalg.norm(slope):.1f}\n")
     print("| resampling | log-likelihood | gradient | ms |")
     print("|---|---|---|---|")
     for name, kind in KINDS.items():

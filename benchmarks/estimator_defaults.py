@@ -1,8 +1,8 @@
-"""What `GraphGrad()` recovers with nothing said but the degree: all noises learnt.
+"""Recovery by `GraphGrad()` given only the degree: all noises are estimated.
 
-`python benchmarks/estimator_defaults.py` prints a Markdown table of how often the
-support is right, and of F1 with its interval. `--realisations N` for another number
-than 20, `--rows NAME ...` for some rows only (those whose names begin so).
+`python benchmarks/estimator_defaults.py` prints a Markdown table of the share of exact
+supports, and F1 with its interval. `--realisations N` sets their number (default 20),
+`--rows NAME ...` selects rows by the start of their names.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--realisations", type=int, default=20)
     parser.add_argument("--rows", nargs="*", default=[""])
     options = parser.parse_args()
-    print("| data | exact | F1 | R learnt / true, median | says converged | s a fit |")
+    print("| data | exact | F1 | R estimated / true, median | converged | s per fit |")
     print("|---|---|---|---|---|---|")
     for name, (system, steps) in ROWS.items():
         if not name.startswith(tuple(options.rows)):

@@ -1,16 +1,16 @@
-"""The polynomial flows of `dysts`, written once to a file of the package.
+"""Extracts the polynomial flows of `dysts` into a data file of the package.
 
     pip install "dysts==0.96" sympy
     python benchmarks/extract_flows.py
 
 `dysts` is a collection of chaotic systems (Gilpin, Chaos as an interpretable benchmark,
-2021, arXiv 2110.05266; Apache 2.0). Kept are the flows of 2 to 4 states whose rates are
-polynomials in the states alone, with the parameters that `dysts` has: 81 of 135. Of
-each the file has its coefficients, its period as `dysts` estimated it, and ten points
-of its attractor, ten periods apart: the start that `dysts` gives, and where the path
-from there goes. (That of PanXuZhou goes to a point of rest, slowly.)
+2021, arXiv 2110.05266; Apache 2.0). The file has the flows of 2 to 4 states whose rates
+are polynomials in the states only, with the parameters of `dysts`: 81 of 135. Each has
+its coefficients, its period as estimated by `dysts`, and ten points of its attractor,
+ten periods apart: the initial state of `dysts`, and points of its trajectory. (That of
+PanXuZhou converges slowly to a fixed point.)
 
-Studies read that file and simulate by themselves, so that nobody else needs `dysts`.
+Studies read that file and simulate themselves, so that `dysts` is not a dependency.
 """
 
 import inspect
@@ -29,11 +29,11 @@ FILE = HOME / "src" / "graphgrad" / "study" / "flow_systems.json"
 STATES = (2, 3, 4)
 STARTS = 10
 PERIODS = 10
-"""Between two starts."""
+"""Periods between two starts."""
 
 
 def terms_of(flow: Any, names: list[str]) -> list[dict[tuple[int, ...], float]]:
-    """Coefficients by powers, one table a state; ValueError if it is no polynomial."""
+    """Coefficients by powers, one table per state; ValueError if not polynomial."""
     import sympy
 
     states, time = sympy.symbols(names), sympy.Symbol("time")
@@ -51,7 +51,7 @@ def terms_of(flow: Any, names: list[str]) -> list[dict[tuple[int, ...], float]]:
 
 
 def names_of(flow: Any) -> list[str]:
-    """Of the states: what the right-hand side calls them, or numbered."""
+    """Names of the states: those of the right-hand side, or numbered."""
     given = [*inspect.signature(flow._rhs).parameters][: flow.dimension]
     if len(given) == flow.dimension and "t" not in given:
         return given
@@ -59,7 +59,7 @@ def names_of(flow: Any) -> list[str]:
 
 
 def check(flow: Any, tables: list[dict[tuple[int, ...], float]]) -> None:
-    """The table gives what `dysts` gives, at points about the attractor."""
+    """Check the table against `dysts`, at points near the attractor."""
     rng = np.random.default_rng(0)
     points = flow.ic + rng.normal(size=(50, len(flow.ic))) * (1 + np.abs(flow.ic))
     for x in points:
@@ -74,9 +74,9 @@ def _size(parts: list[float]) -> float:
 
 
 def starts_of(flow: Any) -> np.ndarray:
-    """Points of the attractor, so far apart that series of ten periods do not meet."""
+    """Points of the attractor whose series of ten periods do not overlap."""
     times = flow.period * PERIODS * np.arange(STARTS)
-    path = solve_ivp(
+    solution = solve_ivp(
         lambda t, x: np.array(flow.rhs(x, t), float),
         times[[0, -1]],
         flow.ic,
@@ -85,9 +85,9 @@ def starts_of(flow: Any) -> np.ndarray:
         rtol=1e-10,
         atol=1e-12,
     )
-    assert path.success, flow.name
-    assert np.isfinite(path.y).all(), flow.name
-    return path.y.T
+    assert solution.success, flow.name
+    assert np.isfinite(solution.y).all(), flow.name
+    return solution.y.T
 
 
 def named(powers: tuple[int, ...], names: list[str]) -> str:

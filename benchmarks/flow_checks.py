@@ -1,6 +1,6 @@
-"""What flows are to show beside the scoreboards.
+"""Checks of flows that are not part of the scoreboards.
 
-python benchmarks/flow_checks.py time        a flow fit beside a map fit, compiled
+python benchmarks/flow_checks.py time        a flow fit and a map fit, compiled
 python benchmarks/flow_checks.py intervals   coverage, with and without process noise
 python benchmarks/flow_checks.py velocity    a pendulum and coupled Duffing oscillators
 python benchmarks/flow_checks.py stiff       Robertson's reaction and the Oregonator
@@ -30,7 +30,7 @@ def integrate(rate, start, times):
 
 
 def timing() -> None:
-    """Lorenz, 500 rows, everything learnt: the second fit of each kind."""
+    """Lorenz, 500 rows, everything estimated: the second fit of each kind."""
     system = gg.systems.lorenz63(dt=0.01, noise=0.3)
     for steps in (100, 500):
         taken = {}
@@ -52,7 +52,7 @@ def timing() -> None:
 
 
 def intervals() -> None:
-    """Share of 90 % intervals of rates that hold the truth, of fits that are right."""
+    """Coverage of 90 % intervals of rates, for fits with the right terms."""
     for noise in (0.0, 0.3):
         system = gg.systems.lotka_volterra(dt=0.1, noise=noise, observation_std=0.3)
         truth = system.coefficients()
@@ -69,8 +69,8 @@ def intervals() -> None:
                 np.abs(model.coef_ - truth)[on] < 1.645 * model.standard_errors_[on]
             )
         print(
-            f"process noise {noise}: {right} of 40 right, {none} found to need none; "
-            f"intervals hold {np.mean(held):.3f}"
+            f"process noise {noise}: {right} of 40 right, {none} estimated without; "
+            f"coverage {np.mean(held):.3f}"
         )
 
 
@@ -97,7 +97,7 @@ def duffing(rng: np.random.Generator) -> tuple[np.ndarray, float]:
 
 
 def velocity() -> None:
-    """Positions seen with 5 % noise, 500 rows, 50 a period."""
+    """Positions with 5 % measurement noise, 500 rows, 50 per period."""
     library = gg.Polynomial(2, 2) + gg.trigonometric_terms(2)
     two = [gg.velocity("x", "v"), gg.velocity("y", "w")]
     cases = (
@@ -132,8 +132,8 @@ def stiff() -> None:
     times = np.linspace(0, 40, 200)
     x = integrate(robertson, [1.0, 0.0, 0.0], times)
     y = x + 0.01 * x.std(axis=0) * rng.normal(size=x.shape)
-    told = [gg.conserve("x1", "x2", "x3")]
-    for constraints in ([], told):
+    known = [gg.conserve("x1", "x2", "x3")]
+    for constraints in ([], known):
         model = gg.GraphGrad(dt=times[1], constraints=constraints).fit(y)
         print("Robertson", len(constraints), model.outcome_, model.equations())
     system = gg.systems.oregonator()

@@ -1,20 +1,21 @@
-"""How well forecasts do on held-out stretches of noisy data.
+"""Forecast skill on held-out parts of noisy series.
 
 `python benchmarks/forecast_skill.py` fits the first 200 rows of a noisy series and
-forecasts from rows of the next 200, which no fit saw. It prints Markdown tables: RMSE
-by horizon, against the states that made the data, in units of their standard deviation;
-means over series with 95 % intervals. Compared are
+forecasts from rows of the next 200, which are held out. It prints Markdown tables: RMSE
+by horizon, against the true states, in units of their standard deviation; means over
+series with 95 % intervals. Compared are
 
-- ours: `GraphGrad` with all noises learnt, the mean of its ensemble;
-- ours, one path: its equations iterated from the filtered mean;
-- persistence: as last observed;
+- ours: `GraphGrad` with all noises estimated, the mean of its ensemble;
+- ours, one path: its equations iterated from the filtered mean, without noise;
+- persistence: the last observation;
 - PySINDy: a polynomial library of the same degree for the discrete map, STLSQ with the
-  threshold that predicts the end of the same noisy rows best, from the last row;
+  threshold that best predicts the end of the same noisy rows, from the last row;
 - PySINDy, filtered: the same equations from the filtered state of ours;
 - truth: the true equations from the filtered state of ours, without noise.
 
-A forecast that runs away counts as the mean of the series. `--series N` for another
-number than 10, `--origins N`, `--rows NAME ...` for some systems only.
+A forecast that diverges counts as the mean of the series. `--series N` sets the number
+of series (default 10), `--origins N` that of origins, `--rows NAME ...` selects
+systems.
 """
 
 import argparse
@@ -38,7 +39,7 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 
 def polynomial_map(coefficients: np.ndarray, degree: int) -> Map:
-    """From x to C phi(x), in NumPy."""
+    """The map from x to C phi(x), in NumPy."""
     powers = gg.degree_matrix(len(coefficients), degree)
 
     def step(x: np.ndarray) -> np.ndarray:
@@ -49,15 +50,15 @@ def polynomial_map(coefficients: np.ndarray, degree: int) -> Map:
 
 
 def iterate(step: Map, x: np.ndarray, steps: int) -> np.ndarray:
-    path = []
+    xs = []
     for _ in range(steps):
         x = step(x)
-        path.append(x)
-    return np.array(path)
+        xs.append(x)
+    return np.array(xs)
 
 
 def pysindy_map(y: np.ndarray, degree: int) -> Map:
-    """The map that PySINDy finds, its threshold by the last fifth of the rows."""
+    """PySINDy's estimate of the map, its threshold chosen on the last fifth of rows."""
     first = int(0.8 * len(y))
 
     def fit(rows: np.ndarray, threshold: float) -> Map:
@@ -91,7 +92,7 @@ def errors(system: gg.systems.System, seed: int, n_origins: int) -> dict:
     model = gg.GraphGrad(degree=degree, dt=system.dt, dynamics="map").fit(y[:TRAINING])
     right = ((model.coef_ != 0) == (system.coefficients(dynamics="map") != 0)).all()
     held_out = y[TRAINING:]
-    laws = model.filter(held_out)
+    filtered = model.filter(held_out)
     maps = {
         "ours, one path": polynomial_map(model.coef_, degree),
         "PySINDy, filtered": pysindy_map(y[:TRAINING], degree),
@@ -104,18 +105,18 @@ def errors(system: gg.systems.System, seed: int, n_origins: int) -> dict:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # members that diverge
             ahead = model.forecast(far, held_out[:TRAINING][:origin], members=100)
-        state, last = laws.mean[origin - 1], held_out[origin - 1]
-        paths = {
+        state, last = filtered.mean[origin - 1], held_out[origin - 1]
+        forecasts = {
             "ours": ahead.mean,
             **{name: iterate(step, state, far) for name, step in maps.items()},
             "PySINDy": iterate(maps["PySINDy, filtered"], last, far),
             "persistence": np.tile(last, (far, 1)),
         }
         truth = x[TRAINING + origin :][:far]
-        for name, path in paths.items():
-            sound = np.isfinite(path) & (np.abs(path - centre) < 100 * size)
-            path = np.where(sound, path, centre)
-            miss = ((path - truth) / size)[np.array(HORIZONS) - 1]
+        for name, forecast in forecasts.items():
+            sound = np.isfinite(forecast) & (np.abs(forecast - centre) < 100 * size)
+            forecast = np.where(sound, forecast, centre)
+            miss = ((forecast - truth) / size)[np.array(HORIZONS) - 1]
             squares.setdefault(name, []).append(np.mean(miss**2, axis=1))
         band = ahead.band()
         inside.append(((band[..., 0] < truth) & (truth < band[..., 1])).mean(axis=1))

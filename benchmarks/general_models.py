@@ -1,10 +1,9 @@
-"""What the adaptive solver recovers from data as people have them.
+"""Recovery by the adaptive solver from irregular and incomplete data.
 
 `python benchmarks/general_models.py` prints a Markdown table: mean F1 of the support,
-with its interval, over data that are gappy, irregular, in pieces, with gross errors or
-noise that is not Gaussian, or with something known. `--rows NAME ...` runs some of the
-rows (a row runs if its name begins with NAME), `--realisations N` another number than
-20.
+with its interval, for data with gaps, irregular steps, several series, outliers or
+noise that is not Gaussian, or with constraints. `--rows NAME ...` selects rows by the
+start of their names, `--realisations N` sets their number (default 20).
 """
 
 import argparse
@@ -27,7 +26,7 @@ STEPS = 200
 
 
 class Case(NamedTuple):
-    """What is fitted: a model and a series a realisation, and the true coefficients."""
+    """A model and a series per realisation, and the true coefficients."""
 
     models: list[gg.StateSpaceModel]
     series: list[np.ndarray]
@@ -37,7 +36,7 @@ class Case(NamedTuple):
 
 
 def lorenz(**changes) -> gg.StateSpaceModel:
-    """The model of the Lorenz system, with its equations unknown."""
+    """The model of the Lorenz system, with unknown equations."""
     options = {
         "state_noise": LORENZ.dt * LORENZ.state_noise,
         "observation_noise": LORENZ.observation_noise,
@@ -52,7 +51,7 @@ def true(model: gg.StateSpaceModel) -> gg.StateSpaceModel:
 
 
 def simulated(model: gg.StateSpaceModel, steps: int, key) -> np.ndarray:
-    """A series that stays bounded; others are drawn again."""
+    """A bounded series; others are redrawn."""
     for again in range(1000):
         drawn = gg.simulate(jax.random.fold_in(key, again), model, steps=steps)
         if bool(jnp.all(jnp.abs(drawn.states) < LORENZ.bound)):
@@ -86,7 +85,7 @@ def at_random(rng: np.random.Generator, ys: np.ndarray) -> np.ndarray:
 
 
 def seldom(_: np.random.Generator, ys: np.ndarray) -> np.ndarray:
-    """x2 is seen at every third step only."""
+    """x2 is observed only at every third step."""
     ys = ys.copy()
     ys[np.arange(len(ys)) % 3 != 0, 1] = np.nan
     return ys
@@ -119,8 +118,8 @@ def panel(number: int) -> Case:
         for length in LENGTHS:
             start = jax.random.key(1000 * i + len(parts))
             first = long[rng.integers(100, 4000)]
-            path = gg.simulate(start, model, steps=int(length), initial=first)
-            parts.append(np.asarray(path.observations))
+            simulation = gg.simulate(start, model, steps=int(length), initial=first)
+            parts.append(np.asarray(simulation.observations))
         arranged = gg.arrange(
             lorenz(initial_noise=9.0), parts, initial_means=[part[0] for part in parts]
         )
@@ -130,7 +129,7 @@ def panel(number: int) -> Case:
 
 
 def one_series(number: int) -> Case:
-    """One series of as many points."""
+    """One series with the same number of points."""
     _, ys, _ = draw(LORENZ, int(LENGTHS.sum()), number)
     return Case([lorenz()] * number, list(ys), LORENZ.coefficients(dynamics="map"), {})
 
@@ -154,7 +153,7 @@ def outliers(noise: Any, **options):
 
 
 def jumps(fitted: Any):
-    """State noise with heavy tails, the scales learnt."""
+    """Process noise with heavy tails, the scales estimated."""
 
     def case(number: int) -> Case:
         heavy = true(
@@ -171,7 +170,7 @@ def jumps(fitted: Any):
 
 
 def growing(fitted: Any):
-    """State noise that grows with the state, the scales learnt."""
+    """Process noise that grows with the state, the scales estimated."""
 
     def case(number: int) -> Case:
         noise = gg.MultiplicativeNoise(0.09, least=0.1)
@@ -187,7 +186,7 @@ def growing(fitted: Any):
 
 
 def lotka_volterra(number: int) -> Case:
-    """A coefficient known, and no term that a predator needs no prey for."""
+    """A known coefficient, and no term of the predator without prey."""
     system = gg.systems.lotka_volterra()
     _, ys, _ = draw(system, STEPS, number)
     C, library = system.coefficients(dynamics="map"), system.library()
@@ -198,7 +197,7 @@ def lotka_volterra(number: int) -> Case:
 
 
 def pendulum(number: int) -> Case:
-    """A damped, driven pendulum: x1' = x2 is known, and sin(x1) is to be found."""
+    """A damped, driven pendulum: x1' = x2 is known, and sin(x1) has to be found."""
     dt, steps = 0.1, STEPS
     library = gg.Polynomial(2, 2) + gg.trigonometric_terms(2)
     names = library.names()
@@ -223,10 +222,10 @@ def pendulum(number: int) -> Case:
 
 
 def hidden_recovery(number: int) -> Case:
-    """FitzHugh-Nagumo with only v seen, and the terms of its equation known.
+    """FitzHugh-Nagumo with only v observed, and the terms of its equation known.
 
-    The coefficient of w there and the constant fix the scale and the origin of w. All
-    noises are learnt. Steps of 0.4, ten cycles.
+    The coefficient of w there and the constant determine scale and origin of w. All
+    noises are estimated. Steps of 0.4, ten cycles.
     """
     system = gg.systems.fitzhugh_nagumo(dt=0.4, noise=0.02, observation_std=0.05)
     library = gg.Polynomial(2, 3)
@@ -252,15 +251,15 @@ def hidden_recovery(number: int) -> Case:
 
 
 def counted(x):
-    """Cases that are counted: one in five of ten thousand people."""
+    """Counts of cases: one in five of ten thousand people."""
     return 2000 * jnp.maximum(x[1:2], 1e-4)
 
 
 def epidemic(number: int) -> Case:
     """SIR with Poisson counts of a share of the infected only.
 
-    That nobody is born or dies, who may infect whom, and that infections are not undone
-    is known; not the two rates.
+    Constraints: nobody is born or dies, who may infect whom, and infections are not
+    undone; the two rates are unknown.
     """
     library, infection, recovery = gg.Polynomial(3, 2), 0.5, 0.2
     names, C = library.names(), np.zeros((3, library.n_terms))
@@ -299,9 +298,9 @@ def epidemic(number: int) -> Case:
 
 
 def never_seen(number: int) -> Case:
-    """Lorenz 63 with x3 never seen.
+    """Lorenz 63 with x3 never observed.
 
-    A coefficient fixes its scale, a term that is forbidden its origin.
+    A known coefficient determines its scale, a forbidden term its origin.
     """
     model = lorenz(
         observation=["x1", "x2"], observation_noise=1.0, initial_noise=[1.0, 1.0, 100.0]
@@ -339,7 +338,7 @@ ROWS: dict[str, Callable[[int], Case]] = {
 
 def run(case: Case) -> str:
     number = len(case.series)
-    # What is static stands in one model for all.
+    # Static fields are shared by all in one model.
     arrays = [eqx.partition(model, eqx.is_array)[0] for model in case.models]
     static = eqx.partition(case.models[0], eqx.is_array)[1]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
@@ -358,18 +357,18 @@ def run(case: Case) -> str:
     truth = np.broadcast_to(case.truth, C.shape)
     scores = np.asarray(support_scores(C, truth).f1)
     right = ((C != 0) == (truth != 0)).all(axis=2)
-    # Of the coefficients that are estimated, where their equation is right.
+    # Of the estimated coefficients, where their equation is right.
     there = (errors > 0) & right[:, :, None]
     covered = np.mean(np.abs(C - truth)[there] < 1.645 * errors[there])
     near = np.abs(C - truth) < 1.645 * errors
     counts = " and ".join(str(near[:, i, j].sum()) for i, j in case.rates)
     wrong = ~right.all(axis=1)
-    told = np.mean(wrong & (codes == gg.Outcome.converged))
+    overconfident = np.mean(wrong & (codes == gg.Outcome.converged))
     rows = " / ".join(f"{share:.0%}" for share in right.mean(axis=0))
     counts = f" ({counts} of {number})" if counts else ""
     return (
         f"{interval(scores, 4)} | {right.all(axis=1).mean():.0%} | {rows} | "
-        f"{covered:.0%}{counts} | {told:.0%} | {seconds:.0f} s"
+        f"{covered:.0%}{counts} | {overconfident:.0%} | {seconds:.0f} s"
     )
 
 
@@ -380,7 +379,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(
         "| data | F1 | exact | equations right | in 90 % intervals | "
-        "wrong and not said to be doubtful | time |"
+        "wrong but converged | time |"
     )
     print("|---|---|---|---|---|---|---|")
     with jax.enable_x64(True):

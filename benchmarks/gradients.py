@@ -1,4 +1,4 @@
-"""The two forms of the gradient side by side: `python benchmarks/gradients.py`.
+"""Comparison of the two forms of the gradient: `python benchmarks/gradients.py`.
 
 Lorenz 63 at dt 0.02, 100 observations, at the true coefficients, systematic
 resampling. Times are medians of interleaved repeats in one run; the noise ratio is

@@ -1,13 +1,13 @@
 """The cells of ODR-BINDy's table with all draws of a length in one call.
 
-Lorenz at dt 0.01 from (-8, 8, 27), noise eps times the deviation of all entries, 100
-draws for each of four eps: 400 fits side by side, one Runge-Kutta step an interval. An
-accelerator takes minutes; `graphgrad reproduce lorenz-odr` makes the same cells one fit
-at a time, with draws of its own.
+Lorenz at dt 0.01 from (-8, 8, 27), noise eps times the standard deviation of all
+entries, 100 draws for each of four eps: 400 fits in parallel, one Runge-Kutta step per
+interval. An accelerator takes minutes; `graphgrad reproduce lorenz-odr` runs the same
+cells one fit at a time, with its own draws.
 
     python benchmarks/lorenz_odr_batch.py given:4 given:6 given:10 learnt:4
 
-`given` is with the measurement noise given, as it was to ODR-BINDy, `learnt` without.
+`given` has the measurement noise given, as in ODR-BINDy; `learnt` estimates it.
 """
 
 import sys
@@ -40,7 +40,7 @@ PRINTED = {  # by ODR-BINDy, arXiv 2507.23426
 }
 
 
-def path(units: int) -> np.ndarray:
+def trajectory(units: int) -> np.ndarray:
     def rate(_, x):
         return 10 * (x[1] - x[0]), x[0] * (28 - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]
 
@@ -52,8 +52,8 @@ def path(units: int) -> np.ndarray:
 
 
 def series(units: int) -> tuple[np.ndarray, np.ndarray]:
-    """All draws, and the deviation of the noise of each."""
-    states = path(units)
+    """All draws, and the standard deviation of the noise of each."""
+    states = trajectory(units)
     sizes = np.repeat(EPS, DRAWS) * states.std()
     keys = [[20261116, units, e, d] for e in range(len(EPS)) for d in range(DRAWS)]
     noise = [np.random.default_rng(key).normal(size=states.shape) for key in keys]
@@ -61,9 +61,9 @@ def series(units: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def arrays(y: np.ndarray) -> tuple[np.ndarray, ...]:
-    """First mean, and deviations of first state, process and measurement noise.
+    """Initial mean, and standard deviations of initial state and both noises.
 
-    As `GraphGrad` takes them from the data.
+    As `GraphGrad` derives them from the data.
     """
     scales = initial_scales([y])
     first = np.sqrt(scales.noise + scales.motion)

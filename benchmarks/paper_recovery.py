@@ -1,8 +1,8 @@
-"""What B-GraphGrad as printed recovers: `python benchmarks/paper_recovery.py`.
+"""Recovery by B-GraphGrad as printed: `python benchmarks/paper_recovery.py`.
 
-Ten seeds a row, data and starts drawn from the seed. Prints a Markdown table with
-means and 95 % intervals of F1 and RMSE, and how the fits ended. `--rows NAME ...`
-runs some of the rows, `--seeds N` another number of seeds.
+Ten seeds per row, data and starts drawn from the seed. Prints a Markdown table with
+means and 95 % intervals of F1 and RMSE, and the outcomes. `--rows NAME ...` selects
+rows, `--seeds N` sets the number of seeds.
 """
 
 import argparse
@@ -69,8 +69,8 @@ def lotka_volterra(dt: float) -> gg.StateSpaceModel:
 
 def on_the_attractor(dt: float) -> gg.StateSpaceModel:
     system = gg.systems.lorenz63(dt=dt)
-    path = system.simulate(jax.random.key(9), steps=int(20 / dt), scheme="euler")
-    return system.model(initial=path.states[-1], dynamics="map")
+    simulation = system.simulate(jax.random.key(9), steps=int(20 / dt), scheme="euler")
+    return system.model(initial=simulation.states[-1], dynamics="map")
 
 
 def rows() -> dict[str, Row]:
@@ -106,7 +106,7 @@ def identity(model: gg.StateSpaceModel) -> np.ndarray:
 
 
 def run(row: Row, seeds: int) -> tuple[np.ndarray, np.ndarray, Counter, int]:
-    """F1, RMSE and outcome of each seed, and how many draws diverged."""
+    """F1, RMSE and outcome of each seed, and the number of divergent draws."""
     model = row.model
     data, rejected = [], 0
     for seed in range(seeds):
@@ -119,8 +119,8 @@ def run(row: Row, seeds: int) -> tuple[np.ndarray, np.ndarray, Counter, int]:
             data.append(simulation.observations)
         else:
             start = model.initial_mean
-            path = gg.simulate(key, model, steps=row.steps, initial=start)
-            data.append(path.observations)
+            simulation = gg.simulate(key, model, steps=row.steps, initial=start)
+            data.append(simulation.observations)
     start = jnp.asarray(identity(model), jnp.float32) if row.identity_start else None
 
     @jax.jit

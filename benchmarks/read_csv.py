@@ -1,4 +1,4 @@
-"""How long reading a table takes: `python benchmarks/read_csv.py [ROWS]`."""
+"""Time to read a table: `python benchmarks/read_csv.py [ROWS]`."""
 
 import sys
 import tempfile

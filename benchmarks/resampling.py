@@ -1,7 +1,7 @@
-"""Ours beside cuthbert, in one run: resampling schemes and Kalman filters.
+"""Comparison with cuthbert in one run: resampling schemes and Kalman filters.
 
-`python benchmarks/resampling.py` prints Markdown tables. Programs take turns, so that
-whatever else the machine does slows all of them alike; figures are medians.
+`python benchmarks/resampling.py` prints Markdown tables. Programs are interleaved, so
+that other load on the machine affects all of them alike; times are medians.
 """
 
 import time
@@ -25,7 +25,7 @@ REPEATS = 15
 
 
 def medians(programs: dict[str, Callable], *args: jax.Array) -> dict[str, float]:
-    """Seconds that each program takes, compiled, run in turns."""
+    """Seconds of each program, compiled, run interleaved."""
     compiled = {name: jax.jit(program) for name, program in programs.items()}
     for program in compiled.values():
         jax.block_until_ready(program(*args))
@@ -64,7 +64,7 @@ def by_spacings(key, log_weights):
 
 
 def in_a_scan(scheme, keys, log_weights):
-    """The scheme once a time step, as a filter calls it."""
+    """The scheme once per time step, as in a filter."""
     return jax.lax.scan(lambda _, now: (None, scheme(*now)), None, (keys, log_weights))
 
 
@@ -78,7 +78,7 @@ def resampling_table() -> None:
     rival = {"multinomial, spacings": "multinomial"}
     rival |= {f"cuthbertlib {name}": name for name in ("multinomial", "systematic")}
     keys = jax.random.split(jax.random.key(0), STEPS)
-    header("resampling in a scan", "K", "microseconds a step", "times ours")
+    header("resampling in a scan", "K", "microseconds per step", "times ours")
     for size in (100, 1000, 10_000):
         log_weights = jax.random.normal(jax.random.key(1), (STEPS, size))
         programs = {name: partial(in_a_scan, f) for name, f in schemes.items()}

@@ -1,4 +1,4 @@
-"""Demonstrations: bundled data, and what came out beside what is in the books."""
+"""Demonstrations: bundled data, and fits compared with the known equations."""
 
 from collections.abc import Callable, Iterator
 from importlib.resources import files
@@ -15,16 +15,16 @@ from .metrics import rmse, support_scores
 from .systems import System, lorenz63
 
 LEVEL = 0.9
-"""Probability of the intervals."""
+"""Probability covered by the intervals."""
 
 
 class Demonstration(NamedTuple):
-    """Data and what they are known to come from, or thought to.
+    """Data with known or conjectured equations.
 
     Attributes:
-        question: What is asked of the data, in a line or two.
+        question: What the demonstration asks, in one or two lines.
         data: The file.
-        beside_truth: Lines with the equations found beside the known ones.
+        beside_truth: Returns lines that compare estimated and known equations.
     """
 
     question: str
@@ -35,33 +35,33 @@ class Demonstration(NamedTuple):
 def demo_data() -> Path:
     """A CSV file of the Lorenz system, noisy and with gaps.
 
-    200 rows, 0.02 apart, with noise of size 1; a tenth of the cells is missing, and for
-    15 rows there is nothing at all. `docs/demo_data.py` draws them.
+    200 rows, 0.02 apart, with measurement noise of standard deviation 1; a tenth of the
+    values is missing, and 15 rows are empty. `docs/demo_data.py` generates them.
     """
     return Path(str(files("graphgrad") / "lorenz.csv"))
 
 
 def demo_system() -> System:
-    """What the data were drawn from."""
+    """The system behind the data."""
     return lorenz63(dt=0.02)
 
 
 def hare_lynx_data() -> Path:
     """A CSV file of pelts of hares and lynxes, in thousands, of 1900 to 1920.
 
-    They were taken by the Hudson's Bay Company of Canada, and are as in E. P. Odum,
-    Fundamentals of Ecology (1953), by way of P. Howard, Modeling Basics (lecture notes,
-    Texas A&M University, 2009), and B. Carpenter, Predator-Prey Population Dynamics:
-    the Lotka-Volterra Model in Stan (case study, 2018). The column `time` is the year.
+    Collected by the Hudson's Bay Company of Canada; values as in E. P. Odum,
+    Fundamentals of Ecology (1953), quoted from P. Howard, Modeling Basics (lecture
+    notes, Texas A&M University, 2009), and B. Carpenter, Predator-Prey Population
+    Dynamics: the Lotka-Volterra Model in Stan (case study, 2018). The column `time` is
+    the year.
     """
     return Path(str(files("graphgrad") / "hare_lynx.csv"))
 
 
 def hare_lynx_book() -> tuple[Float[np.ndarray, "2 6"], AbstractLibrary]:
-    """Lotka's and Volterra's equations with the numbers that Howard (2009) fitted.
+    """The Lotka-Volterra equations with the coefficients fitted by Howard (2009).
 
-    Carpenter's posterior means are the same but for 0.80 and 0.024 in the second
-    equation.
+    Carpenter's posterior means agree except for 0.80 and 0.024 in the second equation.
     """
     library, names = Polynomial(2, 2), ("hare", "lynx")
     A = np.zeros((2, library.n_terms))
@@ -76,12 +76,12 @@ def hare_lynx_book() -> tuple[Float[np.ndarray, "2 6"], AbstractLibrary]:
 
 
 def beside_lorenz(fitted: GraphGrad) -> Iterator[str]:
-    """Lines with the equations found, the true ones and how near they are."""
+    """Lines with the estimated equations, the true ones and the errors."""
     system = demo_system()
     kind = fitted.dynamics_
     truth = np.asarray(system.coefficients(dynamics=kind), float)
     for line in _beside(fitted, truth, system.library(), "true"):
-        # As the books have it.
+        # As in the literature.
         yield line.replace("2.67 x3", "8/3 x3") if "  true" in line else line
     scores = support_scores(fitted.coef_, truth)
     wrong = int(np.sum((fitted.coef_ != 0) != (truth != 0)))
@@ -96,11 +96,11 @@ def beside_lorenz(fitted: GraphGrad) -> Iterator[str]:
 
 
 def beside_hare_lynx(fitted: GraphGrad) -> Iterator[str]:
-    """Lines with the equations found, their intervals, and those of the book."""
+    """Lines with the estimated equations, their intervals, and the published ones."""
     book, library = hare_lynx_book()
     if fitted.dynamics_ == "flow":
         yield from _beside(fitted, book, library, "book")
-    else:  # as data of its own may turn out
+    else:  # possible with other data
         yield from (f"  found  {line}" for line in fitted.equations())
     yield (
         "The book: Lotka (1925) and Volterra (1926), with the numbers of Howard (2009)."
@@ -119,7 +119,7 @@ def _beside(
     library: AbstractLibrary,
     called: str,
 ) -> Iterator[str]:
-    """Each equation found above the one that it should be."""
+    """Each estimated equation above its reference."""
     states, kind = fitted.state_names_, fitted.dynamics_
     known = equations(truth, library, states, dynamics=kind)
     for ours, theirs in zip(fitted.equations(), known, strict=True):
@@ -129,7 +129,7 @@ def _beside(
 
 DEMONSTRATIONS = {
     "lorenz": Demonstration(
-        "The Lorenz system, through noise of size 1 and with gaps. What moves it?",
+        "The Lorenz system with measurement noise and gaps. Which equations?",
         demo_data(),
         beside_lorenz,
     ),
@@ -140,4 +140,4 @@ DEMONSTRATIONS = {
         beside_hare_lynx,
     ),
 }
-"""By the names that `graphgrad demo` takes."""
+"""Demonstrations by name, as `graphgrad demo` takes them."""

@@ -1,8 +1,8 @@
-"""How good an estimate is: recovery of the support, of the entries, of the states.
+"""Accuracy of estimates: recovery of the support, of the entries, of the states.
 
-Every function reduces the last two axes and keeps those before, so a batch of
-estimates is scored in one call, and all of them may be jitted. An entry is numerically
-zero where its absolute value is lower than 1e-6 (Sec. V-A).
+Every function reduces the last two axes and keeps the leading ones, so a batch of
+estimates is scored in one call; all functions can be jitted. An entry is numerically
+zero if its absolute value is below 1e-6 (Sec. V-A).
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ Scores = Float[Array, "..."]
 
 
 class SupportScores(NamedTuple):
-    """Scores of the recovered support; 1 is perfect in each."""
+    """Scores of the recovered support; 1 is perfect."""
 
     specificity: Scores
     recall: Scores
@@ -36,8 +36,8 @@ def support_scores(
 ) -> SupportScores:
     """Specificity, recall, precision, F1 and accuracy of the support.
 
-    A perfect recovery scores 1 throughout, as in Sec. V-A, even where there is nothing
-    to find; any other score that is 0/0 is 0.
+    A perfect recovery scores 1 everywhere, as in Sec. V-A, even if there is nothing to
+    find; any other score of the form 0/0 is 0.
 
     Args:
         estimate: Estimated coefficients.
@@ -89,9 +89,9 @@ def rmse(estimate: Matrices, truth: Matrices) -> Scores:
 def rmse_nonzero(
     estimate: Matrices, truth: Matrices, *, zero_threshold: float = 1e-6
 ) -> Scores:
-    """Root mean square error over the entries that the estimate has as nonzero.
+    """Root mean square error over the nonzero entries of the estimate.
 
-    It is NaN for an estimate that is zero throughout.
+    It is NaN if the estimate is zero everywhere.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -107,7 +107,7 @@ def mean_abs_where_zero(
 ) -> Scores:
     """Mean absolute value of the estimate where the truth is zero.
 
-    It is NaN for a truth without zeros.
+    It is NaN if the truth has no zeros.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -121,14 +121,14 @@ def mean_abs_where_zero(
 def nrmse(
     estimated_means: Matrices, reference_means: Matrices, true_states: Matrices
 ) -> Scores:
-    """Error of estimated state means over that of the true model's filter (Sec. V-D).
+    """Error of estimated state means relative to the true model's filter (Sec. V-D).
 
-    1 says that the estimate follows the hidden states as well as the true model does.
+    At 1 the estimate tracks the hidden states as well as the true model.
 
     Args:
-        estimated_means: Filtered means by an estimated model, `(T, Nx)`.
-        reference_means: Filtered means by the true model.
-        true_states: The states that made the data, without the initial one.
+        estimated_means: Filtered means of an estimated model, `(T, Nx)`.
+        reference_means: Filtered means of the true model.
+        true_states: The states behind the data, without the initial one.
 
     Examples:
         >>> import jax.numpy as jnp

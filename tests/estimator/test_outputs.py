@@ -132,8 +132,8 @@ def test_equations_are_of_the_dynamics_of_the_fit(y):
     assert "def rate(t, x)" in model.numpy_source()
     assert "def step(x)" in model.numpy_source(step=1.0)
     # As fine as the fit's: two intervals of 0.5, one step in each.
-    assert "1.0 of time in 2 steps" in model.numpy_source(step=1.0)
-    assert "1.0 of time in 7 steps" in model.numpy_source(step=1.0, substeps=7)
+    assert "A time of 1.0 in 2 Runge-Kutta steps" in model.numpy_source(step=1.0)
+    assert "A time of 1.0 in 7 Runge-Kutta" in model.numpy_source(step=1.0, substeps=7)
     # What was said at the fit counts.
     model.set_params(dynamics="map")
     assert model.equations()[0].startswith("dx1/dt = ")

@@ -186,7 +186,7 @@ def test_everything_is_reached_by_tab_and_shows_that_it_is(visit):
             break
         seen.append(here)
     names = [name for name, _ in seen]
-    wanted = ["theme", "threshold", "graph-reset", "price", "column"]
+    wanted = ["theme", "threshold", "graph-reset", "penalty", "column"]
     assert [name for name in names if name in wanted] == wanted
     assert all(visible for _, visible in seen)
 
@@ -227,15 +227,15 @@ def test_the_path_changes_equations_and_graph(visit):
     page = visit("lorenz")
     arrows = page.locator("#path-graph .edge")
     formulas = page.locator("#path-equations math")
-    assert "chosen" in page.locator("#price-value").inner_text()
-    page.locator("#price").focus()
+    assert "chosen" in page.locator("#penalty-value").inner_text()
+    page.locator("#penalty").focus()
     page.keyboard.press("Home")
     few = arrows.count(), formulas.count()
     page.keyboard.press("End")
     many = arrows.count(), formulas.count()
     assert few < many
     assert page.locator("#path-graph .edge.other").count() > 0
-    assert "terms" in page.locator("#price").get_attribute("aria-valuetext")
+    assert "terms" in page.locator("#penalty").get_attribute("aria-valuetext")
 
 
 def test_the_switch_changes_the_theme(visit):
@@ -269,7 +269,7 @@ def test_hostile_names_do_nothing(visit):
     page.locator("#graph-picture .edge").evaluate_all(
         "edges => edges.forEach(e => e.dispatchEvent(new Event('pointerenter')))"
     )
-    page.locator("#price").press("End")
+    page.locator("#penalty").press("End")
     assert page.evaluate("window.harm === undefined")
     assert page.title() == HOSTILE[0]
     assert page.locator("body img, body b").count() == 0

@@ -78,7 +78,7 @@ def test_what_is_not_known_is_left_out():
     assert seen.sections == ["summary", "equations", "graph", "coefficients"]
     assert "hare depends on lynx and itself." in seen.text
     assert "lynx depends on itself and a constant." in seen.text
-    assert "How sure the links are was not worked out." in seen.text
+    assert "Confidence was not computed." in seen.text
     assert not any(attrs.get("id") == "threshold" for _, attrs in seen.found)
 
 
@@ -86,7 +86,7 @@ def test_sureness_in_words():
     seen = Elements(page(replace(SMALL, edge_confidence=np.array([[1, 0.62], [0, 1]]))))
     assert "hare depends on lynx (62 %) and itself (100 %)." in seen.text
     assert "2 of 3 arrows" in seen.text
-    assert "The least sure is lynx on hare, 62 %." in seen.text
+    assert "The lowest is that of lynx on hare, 62 %." in seen.text
 
 
 def test_an_edge_is_as_sure_as_the_surest_of_its_terms():
@@ -114,7 +114,7 @@ def test_equations_are_those_of_the_library_of_equations():
     [
         ("flow", "add up to dx/dt", "<mfrac><mrow><mi>d</mi><mtext>hare</mtext>"),
         ("map", "add up to the next value", "<msub><mtext>hare</mtext><mrow><mi>t"),
-        ("difference", "to the change in a step", "<mo>\N{MINUS SIGN}</mo><msub>"),
+        ("difference", "to the change per step", "<mo>\N{MINUS SIGN}</mo><msub>"),
     ],
 )
 def test_the_page_says_which_dynamics(dynamics, words, left):
@@ -133,10 +133,10 @@ def test_the_portrait_has_the_field_the_states_and_the_data():
     assert portrait["names"] == ["x1", "x2"]
     assert np.shape(portrait["u"]) == np.shape(portrait["v"]) == (9, 12)
     np.testing.assert_allclose(portrait["u"], LORENZ.field[..., 0], rtol=1e-4)
-    assert portrait["path"][0][80] is None
-    assert len(portrait["path"][0]) == 201
+    assert portrait["trajectory"][0][80] is None
+    assert len(portrait["trajectory"][0]) == 201
     assert "smoothed states of 200 rows" in portrait["alt"]
-    assert "the others are at their means" in Elements(page(LORENZ)).text
+    assert "the others are held at their means" in Elements(page(LORENZ)).text
     seen = ~np.isnan(LORENZ.data[:, :2]).any(axis=1)
     assert len(portrait["data"][0]) == seen.sum()
     assert "portrait" not in Elements(page(SMALL)).sections
@@ -262,13 +262,13 @@ def test_large_reports_stay_small_and_say_so(tmp_path):
     write_report(tmp_path / "large.html", findings)
     assert (tmp_path / "large.html").stat().st_size < 6e6
     seen = Elements((tmp_path / "large.html").read_text(encoding="utf-8"))
-    assert "Of 10000 rows at most" in seen.text
-    assert "shortest gaps of a panel are not marked" in seen.text
-    assert "prices are left out" in seen.text
+    assert "of 10000 rows are drawn per panel" in seen.text
+    assert "shortest gaps per panel are not marked" in seen.text
+    assert "penalties are left out" in seen.text
     drawn = json.loads(seen.content)
     assert max(drawn["panels"][3]["data"]) == 1e4
     assert drawn["panels"][0]["t"][-1] == 1.7e9 + rows - 1
-    assert drawn["path"]["prices"][drawn["path"]["chosen"]] == pytest.approx(
+    assert drawn["path"]["penalties"][drawn["path"]["chosen"]] == pytest.approx(
         prices[37], rel=1e-4
     )
 
@@ -310,7 +310,7 @@ def test_columns_that_are_no_states_have_panels_of_their_own():
     findings = replace(LORENZ, columns=("x1", "sum", "x3"))
     panels = json.loads(Elements(page(findings)).content)["panels"]
     assert [panel["name"] for panel in panels] == ["x1", "x2", "x3", "sum"]
-    assert "Never observed itself" in panels[1]["alt"]
+    assert "Not observed directly" in panels[1]["alt"]
     assert "mean" not in panels[3]
 
 
@@ -347,9 +347,9 @@ def test_paths_that_cannot_be(tmp_path):
         ({"field": np.zeros((9, 9, 2))}, r"`field` must have shape \(9, 12, 2\)"),
         ({"field_x": None}, r"`field` must have shape \(9, 0, 2\)"),
         ({"means": np.zeros((7, 3))}, r"`means` must have shape \(200, 3\).*times"),
-        ({"chosen": 21}, "`chosen` must be the number of one of 21 prices"),
+        ({"chosen": 21}, "`chosen` must be the index of one of 21 penalties"),
         ({"prices": np.zeros(21)}, "`prices` must be positive"),
-        ({"breaks": (200,)}, "`breaks` must be numbers of rows from 1 to 199"),
+        ({"breaks": (200,)}, "`breaks` must be row numbers from 1 to 199"),
         ({"states": ("x", "x", "y")}, "`states` must be 3 different names"),
         ({"means": None}, "`means` must be given with `bands`"),
     ],

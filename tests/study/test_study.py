@@ -186,7 +186,7 @@ def test_a_realisation_does_not_depend_on_its_chunk_and_keeps_what_is_asked():
 def test_a_task_that_fails_is_named_and_others_go_on(store):
     study = studies.study("failing", "sizes")
     told = []
-    faults = _run(study, store, 6, tell=told.append)
+    faults = _run(study, store, 6, callback=told.append)
     assert len(faults) == 2
     assert faults[0].startswith(
         "small, T=5, failing, realisations 3 to 5: RuntimeError: no luck today ("
@@ -232,7 +232,7 @@ def test_a_worker_that_is_killed_costs_its_own_chunk_alone(tmp_path, store):
     tasks = tasks_of(study, SEVERAL, cells=["T=5"])
     with cluster.local_cluster(2) as execute:
         faults = run(
-            *(tasks, store), execute=execute, methods=studies.METHODS, tell=tell
+            *(tasks, store), execute=execute, methods=studies.METHODS, callback=tell
         )
     assert faults == []
     assert store.missing(tasks) == []

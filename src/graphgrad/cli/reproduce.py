@@ -185,7 +185,7 @@ def _run(
     if study.alone and missing:
         warn_if_busy(study.name)
     try:
-        return run(tasks, store, execute=execute, tell=tell)
+        return run(tasks, store, execute=execute, callback=tell)
     finally:
         line("")
 

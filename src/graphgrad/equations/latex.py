@@ -28,20 +28,20 @@ def latex(
     dynamics: str = "map",
     form: Any = None,
 ) -> list[str]:
-    r"""One line of LaTeX a state, to stand in mathematics mode.
+    r"""One line of LaTeX per state, for math mode.
 
-    Numbers at the end of a name become a subscript; names of more than one letter are
-    upright. A term that a user wrote stands as its name.
+    Digits at the end of a name become a subscript; names of more than one letter are
+    set upright. A user-defined term is written as its name.
 
     Args:
-        coefficients: Those of the dynamics, of shape `(Nx, M)`.
+        coefficients: Coefficients of the dynamics, of shape `(Nx, M)`.
         library: The terms.
-        states: Names of the states, and then of the inputs.
+        states: Names of the states, followed by those of the inputs.
         digits: Significant digits; None for all.
-        standard_errors: As for `equations`: a coefficient ends where the second digit
-            of its error does.
+        standard_errors: As for `equations`: a coefficient is rounded to the second
+            digit of its standard error.
         dynamics: As for `equations`.
-        form: No longer; `dynamics` took its place.
+        form: Removed; use `dynamics`.
 
     Examples:
         >>> import graphgrad as gg
@@ -66,7 +66,7 @@ def latex(
         ]
     flows = dynamics == "flow"
     n_states = len(prepared.states)
-    # The inputs of a step act while it is made.
+    # Inputs act during the step.
     variables = [
         _symbol(name, None if flows else "t" if i < n_states else "t+1")
         for i, name in enumerate(prepared.variables)
@@ -85,7 +85,7 @@ def latex(
 
 
 def _left(state: str, dynamics: str) -> str:
-    """What an equation is about."""
+    """Left-hand side of an equation."""
     if dynamics == "flow":
         return rf"\frac{{\mathrm{{d}}}}{{\mathrm{{d}}t}}{_symbol(state, None)}"
     following = _symbol(state, "t+1")
@@ -101,7 +101,7 @@ def _symbol(name: str, time: str | None) -> str:
 
 
 def _upright(text: str) -> str:
-    # Characters that do not print would break the line.
+    # Non-printable characters would break the line.
     shown = "".join(c if c.isprintable() else " " for c in text)
     return rf"\mathrm{{{''.join(_ESCAPES.get(c, c) for c in shown)}}}"
 

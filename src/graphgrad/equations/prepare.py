@@ -1,4 +1,4 @@
-"""The checked beginning that all ways to write equations share."""
+"""Input checks shared by all functions that write equations."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,13 +13,13 @@ from .terms import Term, terms
 
 
 class Prepared(NamedTuple):
-    """Coefficients, and what they multiply.
+    """Coefficients and the terms they multiply.
 
     Attributes:
-        matrix: Coefficients, rounded if that is asked for.
-        variables: Names of the states and then of the inputs.
+        matrix: Coefficients, rounded if requested.
+        variables: Names of the states, followed by those of the inputs.
         names: Names of the terms.
-        terms: What the terms are made of.
+        terms: Structure of the terms.
         dynamics: What the sum of the terms is: dx/dt, x[t+1] or x[t+1] - x[t].
     """
 
@@ -35,7 +35,7 @@ class Prepared(NamedTuple):
         return self.variables[: len(self.matrix)]
 
     def rows(self) -> list[list[tuple[float, int]]]:
-        """For each state, the coefficients that are not zero and their columns."""
+        """For each state, the nonzero coefficients and their columns."""
         return [
             [(value, j) for j, value in enumerate(row) if value != 0]
             for row in self.matrix.tolist()
@@ -51,13 +51,14 @@ def prepare(
     *,
     form: Any = None,
 ) -> Prepared:
-    """Check everything; fewer rows than variables say that the last are inputs."""
+    """Check everything; with fewer rows than variables, the last ones are inputs."""
     refuse_form(form)
     dynamics = check_dynamics(dynamics)
     matrix = check_finite("coefficients", coefficients, "They come from a fit.")
     fits = matrix.ndim == 2 and 1 <= len(matrix) <= library.n_states
     shape = (len(matrix) if fits else library.n_states, library.n_terms)
-    check_shape("coefficients", matrix.shape, shape, "One row a state, column a term.")
+    remedy = "Give one row per state, one column per term."
+    check_shape("coefficients", matrix.shape, shape, remedy)
     variables = variable_names(library.n_states, len(matrix), states)
     if digits is not None:
         digits = check_at_least("digits", digits, 1, "None keeps all of them.")

@@ -1,4 +1,4 @@
-"""Equations as NumPy functions and as their source."""
+"""Equations as NumPy functions and as Python source code."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -25,22 +25,22 @@ def numpy_function(
 ) -> Callable[..., np.ndarray]:
     """A NumPy function of states `(..., Nx)`: `rate(t, x)` of a flow, or `step(x)`.
 
-    The rate is dx/dt as solvers of differential equations want it, SciPy's
-    `solve_ivp` for one; the time is not looked at. A step gives the next states. With
-    inputs there is one argument more, `u` of shape `(..., Nu)`. Where a term has no
-    real value, NumPy says so: the value is NaN.
+    The rate is dx/dt in the form that ODE solvers expect, such as SciPy's `solve_ivp`;
+    the time is ignored. A step returns the next states. With inputs there is one more
+    argument, `u` of shape `(..., Nu)`. Where a term has no real value, the result is
+    NaN.
 
     Args:
-        coefficients: Those of the dynamics, of shape `(Nx, M)`.
-        library: The terms; a term that a user wrote is refused.
-        states: Names of the states, and then of the inputs.
-        digits: Significant digits; all if not given.
+        coefficients: Coefficients of the dynamics, of shape `(Nx, M)`.
+        library: The terms; user-defined terms are rejected.
+        states: Names of the states, followed by those of the inputs.
+        digits: Significant digits; all by default.
         dynamics: `"flow"` for the rate, `"map"` and `"difference"` for a step.
-        step: For a flow, a length of time: gives the step over it in place of the
-            rate, with inputs held.
-        substeps: Classical Runge-Kutta steps that it is made of; its error falls by 16
-            where they are doubled.
-        form: No longer; `dynamics` took its place.
+        step: For a flow, a length of time: return the step over it instead of the rate,
+            with inputs held constant.
+        substeps: Number of classical Runge-Kutta steps per `step`; doubling it reduces
+            the error by a factor of 16.
+        form: Removed; use `dynamics`.
 
     Examples:
         >>> import graphgrad as gg
@@ -81,17 +81,17 @@ def numpy_source(
     substeps: int = 1,
     form: Any = None,
 ) -> str:
-    """Python source of the function `rate` or `step` that needs only NumPy.
+    """Python source of the function `rate` or `step`; it needs only NumPy.
 
     Args:
-        coefficients: Those of the dynamics, of shape `(Nx, M)`.
-        library: The terms; a term that a user wrote is refused.
-        states: Names of the states, and then of the inputs.
-        digits: Significant digits; all if not given.
+        coefficients: Coefficients of the dynamics, of shape `(Nx, M)`.
+        library: The terms; user-defined terms are rejected.
+        states: Names of the states, followed by those of the inputs.
+        digits: Significant digits; all by default.
         dynamics: As for `numpy_function`.
-        step: As for `numpy_function`; the source then has the rate, too.
+        step: As for `numpy_function`; the source then also contains the rate.
         substeps: As for `numpy_function`.
-        form: No longer; `dynamics` took its place.
+        form: Removed; use `dynamics`.
 
     Examples:
         >>> import graphgrad as gg
@@ -117,21 +117,21 @@ def numpy_source(
         if dynamics != "flow":
             raise ValueError(
                 f"`step` must be left out for dynamics {dynamics!r}, got {step!r}. The "
-                "function is a step of the data's own."
+                "function already is one step of the data."
             )
         step = check_positive("step", step, "It is a length of time.")
         substeps = check_at_least("substeps", substeps, 1, "1 is one Runge-Kutta step.")
         lines += ["", "", *_runge_kutta(prepared, step, substeps)]
     elif substeps != 1:
         raise ValueError(
-            f"`substeps` must be left out without `step`, got {substeps!r}. Give the "
-            "length of time that they divide."
+            f"`substeps` must be left out without `step`, got {substeps!r}. Give "
+            "`step`, the length of time that they divide."
         )
     return "\n".join([*lines, ""])
 
 
 def _function(prepared: Prepared) -> list[str]:
-    """The rate of a flow, or the step of a map or a difference."""
+    """The rate of a flow, or the step of a map or difference."""
     flows = prepared.dynamics == "flow"
     n_states = len(prepared.states)
     xs = [f"x{i + 1}" for i in range(n_states)]
@@ -166,12 +166,12 @@ def _function(prepared: Prepared) -> list[str]:
 
 
 def _runge_kutta(prepared: Prepared, step: float, substeps: int) -> list[str]:
-    """A step of a flow by classical Runge-Kutta steps: Kutta, 1901."""
+    """One step of a flow by the classical Runge-Kutta method: Kutta, 1901."""
     u = ", u" * (len(prepared.variables) > len(prepared.states))
-    many = "one step" if substeps == 1 else f"{substeps} steps"
+    many = "one Runge-Kutta step" if substeps == 1 else f"{substeps} Runge-Kutta steps"
     return [
         f"def step(x{u}):",
-        f"    # {step!r} of time in {many} of Runge and Kutta.",
+        f"    # A time of {step!r} in {many}.",
         "    x = np.asarray(x, dtype=float)",
         f"    h = {step / substeps!r}",
         f"    for _ in range({substeps}):",
@@ -198,8 +198,8 @@ def _term(term: Term, variables: list[str]) -> str:
         case other:
             raise ValueError(
                 f"`library` must hold terms that NumPy can compute, got {other.name!r}"
-                ", a function of yours. Write the equations with `to_sympy`, and give "
-                "its `lambdify` your function."
+                ", a user-defined function. Write the equations with `to_sympy`, and "
+                "pass your function to its `lambdify`."
             )
 
 
@@ -210,6 +210,6 @@ def _power(x: str, power: Fraction) -> str:
         return f"{x}**{power.numerator}"
     if power.denominator % 2 == 0:
         return f"{x}**({power})"
-    # An odd root of a negative number is negative; NumPy's own is NaN.
+    # An odd root of a negative number is negative; NumPy returns NaN.
     size = f"np.abs({x})**({power})"
     return size if power.numerator % 2 == 0 else f"np.sign({x}) * {size}"

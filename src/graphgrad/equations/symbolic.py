@@ -21,20 +21,20 @@ def to_sympy(
     dynamics: str = "map",
     form: Any = None,
 ) -> "list[sympy.Expr]":
-    """One SymPy expression a state: its rate, its next value or its change.
+    """One SymPy expression per state: its rate, its next value or its change.
 
-    The symbols have the names of the states and inputs. Coefficients have their full
-    double precision, though SymPy prints 15 digits of them. A function that a user
-    wrote becomes an undefined function of the same name.
+    The symbols are named after the states and inputs. Coefficients keep full double
+    precision, though SymPy prints 15 digits. A user-defined function becomes an
+    undefined function of the same name.
 
     Args:
-        coefficients: Those of the dynamics, of shape `(Nx, M)`.
+        coefficients: Coefficients of the dynamics, of shape `(Nx, M)`.
         library: The terms.
-        states: Names of the states, and then of the inputs.
-        digits: Significant digits; all if not given.
+        states: Names of the states, followed by those of the inputs.
+        digits: Significant digits; all by default.
         dynamics: As for `equations`: whether an expression is dx/dt, x[t+1] or
-            x[t+1] - x[t]. They are all sums of the same kind.
-        form: No longer; `dynamics` took its place.
+            x[t+1] - x[t]. All are sums of the same form.
+        form: Removed; use `dynamics`.
 
     Examples:
         >>> import graphgrad as gg

@@ -1,4 +1,4 @@
-"""What the terms of a library are made of, for those who write them down."""
+"""Structure of the terms of a library, used to write them in other formats."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from ..library import (
     UserTerms,
 )
 
-# Functions that SymPy and NumPy know by the same name.
+# Functions that SymPy and NumPy call by the same name.
 FUNCTIONS = {
     jnp.sin: "sin",
     jnp.cos: "cos",
@@ -29,24 +29,24 @@ FUNCTIONS = {
 
 
 class Monomial(NamedTuple):
-    """A product of powers; the constant 1 has none.
+    """A product of powers; the constant 1 has no powers.
 
     Attributes:
-        powers: Pairs of a variable's number and its power.
+        powers: Pairs of variable index and power.
     """
 
     powers: tuple[tuple[int, Fraction], ...]
 
 
 class Applied(NamedTuple):
-    """A function of a multiple of a variable, or of a difference of two.
+    """A function of a multiple of one variable, or of a difference of two.
 
     Attributes:
         name: Name of the term.
-        function: Name of the function, one of `FUNCTIONS` if it is known.
-        known: Whether it is.
-        factor: What the argument is multiplied by.
-        variables: Number of the variable, or numbers of the first and the second.
+        function: Name of the function, one of `FUNCTIONS` if `known`.
+        known: Whether the function is one of `FUNCTIONS`.
+        factor: Factor of the argument.
+        variables: Index of the variable, or of the first and the second.
     """
 
     name: str
@@ -57,11 +57,11 @@ class Applied(NamedTuple):
 
 
 class Opaque(NamedTuple):
-    """A function of several variables that only its author can read.
+    """A function of several variables whose form is not known.
 
     Attributes:
         name: Name of the term.
-        variables: Numbers of the variables it uses.
+        variables: Indices of the variables it uses.
     """
 
     name: str
@@ -72,7 +72,7 @@ Term = Monomial | Applied | Opaque
 
 
 def terms(library: AbstractLibrary, states: tuple[str, ...]) -> list[Term]:
-    """What each of the library's M terms is made of.
+    """The structure of each of the library's M terms.
 
     Examples:
         >>> import graphgrad as gg
@@ -105,7 +105,7 @@ def terms(library: AbstractLibrary, states: tuple[str, ...]) -> list[Term]:
 
 
 def _function_terms(library: FunctionTerms, states: tuple[str, ...]) -> list[Term]:
-    """Functions come one after another, each of all its arguments."""
+    """One function after another, each with all its arguments."""
     names, columns = library.names(states), library.incidence.T
     each = len(columns) // len(library.functions)
     found: list[Term] = []

@@ -23,21 +23,21 @@ def equations(
     align: bool = False,
     form: Any = None,
 ) -> list[str]:
-    """One line a state: how it moves, by the terms that are not zero.
+    """One line per state: its equation, with the nonzero terms.
 
     Args:
-        coefficients: Those of the dynamics, of shape `(Nx, M)`. A library of more
-            variables than there are rows has inputs: its last variables.
+        coefficients: Coefficients of the dynamics, of shape `(Nx, M)`. If the library
+            has more variables than there are rows, the last variables are inputs.
         library: The terms.
-        states: Names of the states, and then of the inputs.
+        states: Names of the states, followed by those of the inputs.
         digits: Significant digits.
-        standard_errors: Of the coefficients, `(Nx, M)`. A coefficient then ends where
-            the second digit of its error does; `digits` serve where the error is 0 or
-            not known (NaN).
-        dynamics: What the coefficients give: `"flow"` for dx/dt, `"map"` for x[t+1],
+        standard_errors: Standard errors of the coefficients, `(Nx, M)`. A coefficient
+            is then rounded to the second digit of its standard error; `digits` applies
+            where the error is 0 or unknown (NaN).
+        dynamics: What the sum of the terms is: `"flow"` for dx/dt, `"map"` for x[t+1],
             `"difference"` for x[t+1] - x[t].
-        align: Whether a term stands in the same column in all lines.
-        form: No longer; `dynamics` took its place.
+        align: Whether to align each term in one column across all lines.
+        form: Removed; use `dynamics`.
 
     Examples:
         >>> import graphgrad as gg
@@ -68,7 +68,7 @@ def equation_lines(
     *,
     align: bool = False,
 ) -> list[str]:
-    """One line a state, of coefficients and names of terms alone.
+    """One line per state, from coefficients and term names only.
 
     Examples:
         >>> matrix = np.array([[-2.0, 0.91234]])
@@ -86,14 +86,14 @@ def equation_lines(
             f" {'-' if values[j] < 0 else '+'} {_product(number, prepared.names[j])}"
             for j, number in row.items()
         )
-        # The first sign stands alone: nothing for plus, no blank after minus.
+        # The leading sign: nothing for plus, no space after minus.
         first = "-" if text.startswith(" - ") else ""
         lines.append(f"{start} = {first}{text[3:] or '0'}")
     return lines
 
 
 def rounded(value: float, digits: int, error: float = np.nan) -> str:
-    """A positive number to its digits, or to the second digit of its error.
+    """A positive number rounded to `digits`, or to the second digit of its error.
 
     Examples:
         >>> rounded(0.80351, 3), rounded(0.80351, 3, error=0.0123)
@@ -103,7 +103,7 @@ def rounded(value: float, digits: int, error: float = np.nan) -> str:
     """
     if not (np.isfinite(error) and error > 0):
         return f"{value:.{digits}g}"
-    # The second digit of the error; a double has no more than 17 digits.
+    # The second digit of the error; a double has at most 17 digits.
     last = max(Decimal(f"{error:.1e}").adjusted() - 1, Decimal(value).adjusted() - 16)
     exact = Decimal(value).quantize(Decimal(1).scaleb(last))
     if not exact:
@@ -114,7 +114,7 @@ def rounded(value: float, digits: int, error: float = np.nan) -> str:
 def sizes(
     prepared: Prepared, digits: int, standard_errors: Any
 ) -> list[dict[int, str]]:
-    """Sizes of the coefficients that are not zero, by column."""
+    """Absolute values of the nonzero coefficients as text, by column."""
     errors = np.full(prepared.matrix.shape, np.nan)
     if standard_errors is not None:
         remedy = "One error for each coefficient."
@@ -142,7 +142,7 @@ def _aligned(
             else:
                 first = all(k >= j for k in row)
                 sign = "-" if values[j] < 0 else " " if first else "+"
-            # The first sign of all stands close to its number.
+            # No space after the leading sign.
             text += f"{sign}{cell}" if column == 0 else f" {sign} {cell}"
         lines.append(f"{start:<{margin}} = {text if row else ' 0'}".rstrip())
     return lines

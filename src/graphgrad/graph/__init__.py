@@ -1,6 +1,6 @@
-"""The graph that coefficients draw among the states: Sec. III-B.
+"""The graph of the states implied by the coefficients: Sec. III-B.
 
-An edge goes from b to a where b acts on a, that is where `adjacency[a, b]` is true.
+There is an edge from b to a where b acts on a, that is where `adjacency[a, b]` is true.
 """
 
 from .adjacency import adjacency as adjacency

@@ -1,4 +1,4 @@
-"""Who acts on whom, as a matrix: Sec. III-B."""
+"""The adjacency matrix: which state acts on which (Sec. III-B)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,13 +16,13 @@ def adjacency(
     Args:
         coefficients: C of shape `(Nx, M)`.
         incidence: D, or any `(Nx, M)` array that is nonzero where a state enters a
-            term: `library.incidence`. Rows that C does not have are inputs.
+            term: `library.incidence`. Rows beyond those of C are inputs.
         zero_threshold: Coefficients below this size count as zero. The paper uses 1e-6
             (Sec. V-A) where estimates are not exactly sparse.
 
     Returns:
-        Truth values of shape `(Nx, Nx)`, or `(Nx, Nx + Nu)` with inputs; `[a, b]`
-        says that b acts on a.
+        Booleans of shape `(Nx, Nx)`, or `(Nx, Nx + Nu)` with inputs; `[a, b]` is true
+        where b acts on a.
 
     Examples:
         >>> import graphgrad as gg
@@ -43,7 +43,7 @@ def term_graphs(
     """The graphs G_j of single terms, abs(C_j) D_j' (Sec. III-B).
 
     Their union is the graph of `adjacency`. Most of the M graphs of a sparse C are
-    empty; only the others are returned.
+    empty; only nonempty ones are returned.
 
     Args:
         coefficients: C of shape `(Nx, M)`.
@@ -51,7 +51,7 @@ def term_graphs(
         zero_threshold: Coefficients below this size count as zero.
 
     Returns:
-        From the number j of a term to the `(Nx, Nx)` weights of its graph.
+        Maps the index j of a term to the `(Nx, Nx)` weights of its graph.
 
     Examples:
         >>> import graphgrad as gg
@@ -75,7 +75,7 @@ def term_graphs(
 def influence_ranking(
     adjacency: np.ndarray, states: Sequence[str]
 ) -> list[tuple[str, int]]:
-    """States by the number of other states they act on, the most influential first.
+    """States by the number of other states they act on, in descending order.
 
     Examples:
         >>> influence_ranking(np.array([[1, 1, 0], [1, 1, 1], [1, 1, 1]]), "abc")
@@ -89,9 +89,9 @@ def influence_ranking(
 def subsystems(
     adjacency: np.ndarray, states: Sequence[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of states that do not interact with one another, in the states' order.
+    """Groups of states that do not interact with one another, in order of the states.
 
-    They can be filtered in parallel where the observations separate as well.
+    They can be filtered in parallel if the observations separate as well.
 
     Examples:
         >>> subsystems(np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1]]), "abc")
@@ -99,7 +99,7 @@ def subsystems(
     """
     reach = _square(adjacency, states)
     reach = reach | reach.T | np.eye(len(states), dtype=bool)
-    # Squaring doubles the length of the paths seen, up to Nx.
+    # Squaring doubles the length of the walks covered, up to Nx.
     for _ in range(len(states).bit_length()):
         reach = reach.astype(int) @ reach.astype(int) > 0
     groups = dict.fromkeys(tuple(np.flatnonzero(row).tolist()) for row in reach)
@@ -107,7 +107,7 @@ def subsystems(
 
 
 def adjacency_table(adjacency: np.ndarray, states: Sequence[str]) -> str:
-    """The adjacency as text: a row says by which states its state is acted on.
+    """The adjacency as text: a row shows which states act on its state.
 
     Examples:
         >>> print(adjacency_table(np.array([[1, 1], [0, 1]]), ["prey", "predator"]))
@@ -133,7 +133,7 @@ def present(
     *,
     name: str = "coefficients",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which terms are present in which equation, and which states enter which term."""
+    """Which terms are nonzero in which equation, and which states enter which term."""
     sizes = np.abs(np.asarray(coefficients, dtype=float))
     enters = np.asarray(incidence) != 0
     fits = sizes.ndim == 2 and 1 <= len(sizes) <= len(enters)
@@ -141,7 +141,7 @@ def present(
         name,
         sizes.shape,
         (len(sizes), *enters.shape[1:]) if fits else enters.shape,
-        "Give one row a state, one column a term.",
+        "Give one row per state, one column per term.",
     )
     # NaN is neither zero nor below the threshold: a failed estimate hides no edge.
     return (sizes != 0) & ~(sizes < zero_threshold), enters

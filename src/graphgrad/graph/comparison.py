@@ -1,4 +1,4 @@
-"""A graph found against the true one, edge by edge: Fig. 5."""
+"""Comparison of an estimated graph with the true one, edge by edge: Fig. 5."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,13 +18,13 @@ MARKS = {
 
 
 class GraphComparison(NamedTuple):
-    """What became of every possible edge.
+    """The verdict on every possible edge.
 
     Attributes:
-        verdicts: Texts of shape `(Nx, Nx)`; `[a, b]` is about the edge from b to a:
-            `"right"` (edge and terms), `"wrong terms"` (right edge), `"missed"`,
-            `"invented"` or `"absent"` (from both).
-        states: Names of the states, and then of the inputs.
+        verdicts: Strings of shape `(Nx, Nx)`; `[a, b]` is the verdict on the edge from
+            b to a: `"right"` (edge and terms), `"wrong terms"` (right edge),
+            `"missed"`, `"invented"` or `"absent"` (from both).
+        states: Names of the states, followed by those of the inputs.
     """
 
     verdicts: np.ndarray
@@ -32,11 +32,11 @@ class GraphComparison(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many edges have each verdict."""
+        """Number of edges per verdict."""
         return {kind: int(np.sum(self.verdicts == kind)) for kind in MARKS}
 
     def table(self) -> str:
-        """All verdicts as text: a row tells which states act on its state."""
+        """All verdicts as text: a row shows which states act on its state."""
         margin = max(map(len, self.states))
         lines = [" " * margin + "".join(f"  {state}" for state in self.states)]
         for state, row in zip(self.states, self.verdicts, strict=False):
@@ -59,15 +59,15 @@ def compare_graphs(
     *,
     zero_threshold: float = 0.0,
 ) -> GraphComparison:
-    """What became of every possible edge, as Fig. 5 colours those of Lorenz 96.
+    """The verdict on every possible edge, as Fig. 5 colours those of Lorenz 96.
 
-    An edge is right if exactly the true terms carry it.
+    An edge is right if its terms are exactly the true ones.
 
     Args:
-        coefficients: C found, of shape `(Nx, M)`.
+        coefficients: Estimated C, of shape `(Nx, M)`.
         truth: The true C.
         library: The terms of both.
-        states: Names of the states, and then of the inputs.
+        states: Names of the states, followed by those of the inputs.
         zero_threshold: Coefficients below this size count as zero, in both. The paper
             uses 1e-6 (Sec. V-A) where estimates are not exactly sparse.
 
@@ -94,7 +94,7 @@ def compare_graphs(
             f"{true.shape}. Give both for the same states and terms."
         )
     names = variable_names(library.n_states, len(found), states)
-    # Which terms carry each edge, [a, b, j].
+    # Terms of each edge, [a, b, j].
     found, true = found[:, None] & enters, true[:, None] & enters
     has, should = found.any(axis=-1), true.any(axis=-1)
     verdicts = np.select(

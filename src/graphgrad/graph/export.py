@@ -1,4 +1,4 @@
-"""The graph as a file for other programs: GraphML and Graphviz."""
+"""The graph in file formats of other programs: GraphML and Graphviz."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 def save_graphml(graph: "nx.DiGraph", path: str | Path) -> None:
-    """Write a graph as GraphML; an edge's terms become one text with semicolons.
+    """Write a graph as GraphML; an edge's terms become one string with semicolons.
 
-    So do their coefficients. A semicolon in a name gets a backslash, and characters
-    that XML cannot hold are replaced by pictures of them.
+    The same holds for their coefficients. A semicolon in a name is escaped by a
+    backslash, and characters that XML cannot hold are replaced by visible symbols.
 
     Examples:
         >>> import networkx as nx, tempfile, os
@@ -40,10 +40,10 @@ def save_graphml(graph: "nx.DiGraph", path: str | Path) -> None:
 
 
 def to_dot(graph: "nx.DiGraph") -> str:
-    r"""A graph in the language of Graphviz, with the terms written on the edges.
+    r"""A graph in the DOT language of Graphviz, with the terms as edge labels.
 
-    Widths follow the strengths and dashes say that the confidence is below one half,
-    where the edges have them. Inputs are boxes.
+    If the edges have them, strengths set the line widths, and a confidence below one
+    half a dashed line. Inputs are boxes.
 
     Examples:
         >>> import graphgrad as gg
@@ -76,7 +76,7 @@ def to_dot(graph: "nx.DiGraph") -> str:
 
 
 def widths(graph: "nx.DiGraph") -> dict[tuple[str, str], float]:
-    """From 1 to 5, by the root of the strength over that of the strongest edge."""
+    """From 1 to 5, by the square root of the strength relative to the largest one."""
     strengths = {
         (source, target): max(data.get("strength", 0.0), 0.0)
         for source, target, data in graph.edges(data=True)
@@ -90,7 +90,7 @@ def _quoted(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text with pictures for what neither XML nor a terminal can show."""
+    """The text with symbols for characters that XML or a terminal cannot show."""
     return "".join(_picture(c) for c in text)
 
 

@@ -1,4 +1,4 @@
-"""The graph as a NetworkX graph, with what each edge carries."""
+"""The graph as a NetworkX graph, with terms and strengths as edge attributes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -29,28 +29,29 @@ def to_networkx(
     term_confidence: Any = None,
     edge_confidence: Any = None,
 ) -> "nx.DiGraph":
-    """The graph with states (and inputs) as nodes; an edge knows what carries it.
+    """The graph with states (and inputs) as nodes and terms as edge attributes.
 
     An edge has the names of its `terms` and their `coefficients`. With a trajectory it
-    has a `strength`, its share in how the target moves: the variance of what its terms
-    add to the target from row to row, over the variance of the target's steps. Edges
-    work together, so that strengths need not add up to 1. With confidences it has a
+    has a `strength`: the variance of what its terms add to the target from row to row,
+    divided by the variance of the target's steps. Contributions of edges can be
+    correlated, so strengths need not add up to 1. With confidences it has a
     `confidence`.
 
     Args:
-        coefficients: Those of the dynamics, of shape `(Nx, M)`.
+        coefficients: Coefficients of the dynamics, of shape `(Nx, M)`.
         library: The terms.
-        states: Names of the states, and then of the inputs; x1, x2, ... and u1, ... if
-            not given.
+        states: Names of the states, followed by those of the inputs; x1, x2, ... and
+            u1, ... by default.
         zero_threshold: Coefficients below this size count as zero.
-        dynamics: `"flow"`, `"map"` or `"difference"`: what the coefficients give.
-        dt: For the strengths of a flow, the time from row to row.
-        trajectory: States `(T, Nx)` over which strengths are taken, such as smoothed
+        dynamics: What the sum of the terms is: `"flow"`, `"map"` or `"difference"`.
+        dt: For the strengths of a flow, the time between rows.
+        trajectory: States `(T, Nx)` over which strengths are computed, such as smoothed
             means.
         inputs: Inputs `(T - 1, Nu)`; row t acts from row t of the trajectory to t + 1.
-        term_confidence: How sure each coefficient is to be there, `(Nx, M)`, from 0
-            to 1. An edge is as sure as the surest of its terms.
-        edge_confidence: How sure each edge is, `(Nx, Nx + Nu)`, if that is known.
+        term_confidence: Confidence that each term is present, `(Nx, M)`, from 0 to 1.
+            The confidence of an edge is the largest among its terms.
+        edge_confidence: Confidence of each edge, `(Nx, Nx + Nu)`; overrides
+            `term_confidence`.
 
     Examples:
         >>> import graphgrad as gg
@@ -71,7 +72,7 @@ def to_networkx(
     if trajectory is not None:
         length = 1.0
         if dynamics == "flow":
-            remedy = "It is the time from row to row of the trajectory."
+            remedy = "It is the time between rows of the trajectory."
             length = check_positive("dt", dt, remedy)
         strength = _strengths(length * matrix, library, dynamics, trajectory, inputs)
     if edge_confidence is not None:
@@ -107,7 +108,7 @@ def _strengths(
     trajectory: Any,
     inputs: Any,
 ) -> np.ndarray:
-    """Variance of what each variable adds to each state's steps, over the steps'."""
+    """Variance of each variable's contribution to each state's steps, relative."""
     remedy = "Give states without gaps, such as smoothed means."
     n_states, n_inputs = len(matrix), library.n_states - len(matrix)
     x = check_finite("trajectory", trajectory, remedy)
@@ -126,12 +127,12 @@ def _strengths(
     with jax.enable_x64(True):
         phi = np.asarray(library(jnp.asarray(before, dtype=float)))
         if dynamics == "flow":
-            # Along an interval a flow adds about the mean of what it adds at its ends.
+            # Over an interval a flow adds about the mean of its rates at both ends.
             phi = (phi + np.asarray(library(jnp.asarray(after, dtype=float)))) / 2
     carried = matrix[:, None] * (library.incidence != 0)
     added = np.tensordot(phi, carried, axes=(1, 2))  # [t, a, b]
     if dynamics == "map":
-        # A state that stays where it is adds nothing to its step.
+        # A state that does not move adds nothing to its step.
         own = np.arange(n_states)
         added[:, own, own] -= before[:, own]
     whole = np.var(steps, axis=0)[:, None]

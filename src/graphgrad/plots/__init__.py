@@ -1,7 +1,7 @@
-"""Pictures of data, fits and what they say, from plain arrays.
+"""Plots of data and fits, from plain arrays.
 
-Every function takes `ax`, draws there or on a figure of its own, and returns the axes.
-Matplotlib is imported when something is drawn, not before.
+Every function takes `ax`, draws there or on a new figure, and returns the axes.
+Matplotlib is imported only when something is drawn.
 """
 
 from .equations import plot_coefficients as plot_coefficients

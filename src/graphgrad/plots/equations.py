@@ -1,4 +1,4 @@
-"""Pictures of coefficients: the matrix, and the path along prices."""
+"""Plots of coefficients: the matrix, and the regularisation path."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from .style import GREY, colour, one_axes, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More cells than this have no room for their numbers.
+# Above this number of cells there is no room for numbers.
 MOST_NUMBERS = 150
 DASHES = ("-", "--", ":", "-.")
 
@@ -25,15 +25,15 @@ def plot_coefficients(
     all_terms: bool = False,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """The matrix C: blue adds, red takes away, white is zero.
+    """The coefficient matrix C: blue is positive, red is negative, white is zero.
 
-    Colours follow the logarithm of the size, so that small coefficients show.
+    Colours follow the logarithm of the absolute value, so that small coefficients show.
 
     Args:
         coefficients: C, of shape `(Nx, M)`.
         library: The terms.
-        states: Names of the states, and then of the inputs.
-        all_terms: Whether terms that enter nowhere are shown, too.
+        states: Names of the states, followed by those of the inputs.
+        all_terms: Whether to show also terms with no nonzero coefficient.
         ax: Axes to draw on.
 
     Examples:
@@ -53,7 +53,7 @@ def plot_coefficients(
     ax = one_axes(ax, size=(min(14, 2.2 + 0.75 * cells), 1.5 + 0.45 * len(rows)))
     sizes = np.abs(C[C != 0])
     low, high = (sizes.min(), sizes.max()) if len(sizes) else (0.5, 1.0)
-    # The smallest coefficient has colour, too.
+    # The smallest coefficient is visible as well.
     norm = SymLogNorm(linthresh=low, linscale=0.5, vmin=-high, vmax=high)
     picture = ax.imshow(C, cmap="RdBu", norm=norm, aspect="auto")
     _name_columns(ax, names)
@@ -91,17 +91,17 @@ def plot_path(
     chosen: float | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Coefficients as a term gets cheaper, with the price that was chosen.
+    """The regularisation path: coefficients against the penalty, chosen one marked.
 
-    The terms that are there at the chosen price are coloured by their equation and
+    Terms with nonzero coefficients at the chosen penalty are coloured by equation and
     named; all others are grey.
 
     Args:
-        path: Coefficients at each price, `(L, Nx, M)`.
-        prices: The prices, `(L,)`.
+        path: Coefficients at each penalty, `(L, Nx, M)`.
+        prices: The penalties per term, `(L,)`.
         library: The terms.
-        states: Names of the states, and then of the inputs.
-        chosen: The chosen price; the lowest if not given.
+        states: Names of the states, followed by those of the inputs.
+        chosen: The chosen penalty; the lowest by default.
         ax: Axes to draw on.
 
     Examples:
@@ -111,22 +111,23 @@ def plot_path(
         >>> ax.get_legend_handles_labels()[1]
         ['x1 in x1', 'chosen']
     """
-    prices = check_finite("prices", prices, "Give a price for each step of the path.")
+    prices = check_finite("prices", prices, "Give a penalty for each step of the path.")
     if (prices <= 0).any():
         raise ValueError(
-            f"`prices` must be positive, got {prices.min()}. They stand on a scale of "
-            "logarithms: leave out the fit without a price."
+            f"`prices` must be positive, got {prices.min()}. The axis is "
+            "logarithmic: leave out the fit without a penalty."
         )
     steps = check_finite("path", path, "Give coefficients of shape (L, Nx, M).")
-    check_shape("path", steps.shape[:1], prices.shape, "Give one price for each step.")
+    check_shape("path", steps.shape[:1], prices.shape, "One penalty for each step.")
     _, rows, names = _named(steps[0], library, states)
     lowest = float(prices.min())
-    price = check_positive("chosen", lowest if chosen is None else chosen, "A price.")
-    here = steps[np.argmin(np.abs(np.log(prices) - np.log(price)))]
+    chosen = lowest if chosen is None else chosen
+    penalty = check_positive("chosen", chosen, "A penalty.")
+    here = steps[np.argmin(np.abs(np.log(prices) - np.log(penalty)))]
     ax = one_axes(ax, size=(7.5, 4.2))
     sizes = np.abs(here[here != 0])
     if len(sizes):
-        # Coefficients of all sizes are told apart.
+        # Distinguish coefficients of all magnitudes.
         least, most = np.log10(sizes.min()), np.log10(np.abs(steps).max())
         powers = 10.0 ** np.arange(np.ceil(least), np.ceil(most) + 1)
         ax.set_yscale("symlog", linthresh=sizes.min(), linscale=0.7)
@@ -142,17 +143,17 @@ def plot_path(
         ax.plot(prices, steps[:, i, j], dash, color=colour(i), lw=1.7, label=label)
         dashes[i] += 1
     ax.axhline(0, color="black", lw=0.6)
-    ax.axvline(price, color="black", lw=1, ls=(0, (1, 2)), label="chosen")
+    ax.axvline(penalty, color="black", lw=1, ls=(0, (1, 2)), label="chosen")
     ax.set_xscale("log")
     ax.invert_xaxis()
-    ax.set(xlabel="price of a term (cheaper to the right)", ylabel="coefficient")
+    ax.set(xlabel="penalty per term (lower to the right)", ylabel="coefficient")
     tidy(ax)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     return ax
 
 
 def _name_columns(ax: "Axes", names: list[str]) -> None:
-    """As large as there is room for, turned if they are long, not all if too many."""
+    """As large as space permits, rotated if long, and thinned if too many."""
     room = 72 * ax.bbox.width / ax.figure.dpi / max(1, len(names))
     turn = {}
     if max(map(len, names), default=0) * 5.5 > room:
@@ -170,10 +171,11 @@ def _name_columns(ax: "Axes", names: list[str]) -> None:
 def _named(
     coefficients: Any, library: AbstractLibrary, states: Sequence[str] | None
 ) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
-    """Coefficients, names of their rows, names of their columns."""
+    """Coefficients, row names and column names."""
     C = check_finite("coefficients", coefficients, "They come from a fit.")
     rows = min(len(np.atleast_1d(C)), library.n_states)
     shape = (rows, library.n_terms)
-    check_shape("coefficients", C.shape, shape, "One row a state, column a term.")
+    remedy = "Give one row per state, one column per term."
+    check_shape("coefficients", C.shape, shape, remedy)
     variables = variable_names(library.n_states, rows, states)
     return C, variables[:rows], library.names(variables)

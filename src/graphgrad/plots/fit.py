@@ -1,4 +1,4 @@
-"""Pictures of how a fit went: its residuals, its convergence."""
+"""Plots for model checking: residuals and convergence."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -22,15 +22,15 @@ def plot_residuals(
     lags: int = 20,
     ax: Any = None,
 ) -> "list[Axes]":
-    """Standardised one-step residuals: over time, their law, their memory.
+    """Standardised one-step residuals: over time, distribution, autocorrelation.
 
-    A right model leaves them standard normal and without memory: nearly all within
-    the dotted lines, as many as the curve says, and 95 % of the autocorrelations
-    within the band.
+    For a correct model they are standard normal and uncorrelated: nearly all within the
+    dotted lines, distributed like the curve, and 95 % of the autocorrelations within
+    the band.
 
     Args:
         residuals: Residuals over their standard deviations, `(T, Ny)`; NaN is a gap.
-        times: Time of each row; its number if not given.
+        times: Time of each row; the row number by default.
         states: Names of the columns.
         lags: Number of lags of the autocorrelation.
         ax: Three axes.
@@ -44,7 +44,9 @@ def plot_residuals(
     names = variable_names(values.shape[1], values.shape[1], states)
     times = clock(times, len(values))
     lags = check_at_least("lags", lags, 1, "20 is usual.")
-    over_time, law, memory = several_axes(ax, 3, size=(11, 3.4), beside=True)
+    over_time, histogram, autocorrelation = several_axes(
+        ax, 3, size=(11, 3.4), beside=True
+    )
     for i, name in enumerate(names):
         over_time.plot(times, values[:, i], ".", ms=4, color=colour(i), label=name)
     for level in (-1.96, 1.96):
@@ -63,30 +65,30 @@ def plot_residuals(
     reach = max(4.0, float(np.abs(known).max(initial=0)) + 0.25)
     edges = np.arange(-np.ceil(reach), np.ceil(reach) + 0.25, 0.5)
     if len(known):
-        law.hist(
+        histogram.hist(
             known, bins=edges.tolist(), density=True, color="#b9cfe0", edgecolor="white"
         )
     shape = np.linspace(-reach, reach, 200)
     density = np.exp(-(shape**2) / 2) / sqrt(2 * np.pi)
-    law.plot(shape, density, color="black", lw=1.4, label="normal")
+    histogram.plot(shape, density, color="black", lw=1.4, label="normal")
     beyond = np.mean(np.abs(known) > 1.96) if len(known) else np.nan
-    law.set(xlabel="residual", ylabel="density")
-    law.set_title(f"{100 * beyond:.0f} % beyond 1.96 (normal: 5 %)", fontsize=9)
-    law.legend(frameon=False, fontsize=9)
+    histogram.set(xlabel="residual", ylabel="density")
+    histogram.set_title(f"{100 * beyond:.0f} % beyond 1.96 (normal: 5 %)", fontsize=9)
+    histogram.legend(frameon=False, fontsize=9)
 
     shift = np.linspace(-0.3, 0.3, len(names)) if len(names) > 1 else [0.0]
     for i in range(len(names)):
         found = _autocorrelation(values[:, i], lags)
         steps = np.arange(1, lags + 1) + shift[i]
-        memory.vlines(steps, 0, found, color=colour(i), lw=1.2)
-        memory.plot(steps, found, "o", ms=2.5, color=colour(i))
+        autocorrelation.vlines(steps, 0, found, color=colour(i), lw=1.2)
+        autocorrelation.plot(steps, found, "o", ms=2.5, color=colour(i))
     band = 1.96 / sqrt(max(1, np.isfinite(values).sum(axis=0).min()))
-    memory.axhspan(-band, band, color="0.88", zorder=0)
-    memory.axhline(0, color="black", lw=0.8)
-    memory.set(xlabel="lag", ylabel="autocorrelation")
-    for panel in (over_time, law, memory):
+    autocorrelation.axhspan(-band, band, color="0.88", zorder=0)
+    autocorrelation.axhline(0, color="black", lw=0.8)
+    autocorrelation.set(xlabel="lag", ylabel="autocorrelation")
+    for panel in (over_time, histogram, autocorrelation):
         tidy(panel)
-    return [over_time, law, memory]
+    return [over_time, histogram, autocorrelation]
 
 
 def plot_convergence(
@@ -97,16 +99,16 @@ def plot_convergence(
     stages: Sequence[str] | None = None,
     ax: Any = None,
 ) -> "list[Axes]":
-    """Log-likelihood and number of terms as a fit goes on.
+    """Log-likelihood and number of terms during a fit.
 
-    First values that are far below all others lie below the picture, so that these
-    can be told apart.
+    Initial values far below all others are outside the axis limits, so that the rest
+    can be distinguished.
 
     Args:
-        log_likelihoods: Log-likelihoods, `(S,)`; not finite where there is none.
+        log_likelihoods: Log-likelihoods, `(S,)`; not finite where unknown.
         n_terms: Numbers of terms, `(S,)`.
-        sweeps: Sweeps done so far, `(S,)`; 1, 2, ... if not given.
-        stages: Stage of each, `(S,)`; a line is drawn where a new one begins.
+        sweeps: Number of smoother passes so far, `(S,)`; 1, 2, ... by default.
+        stages: Stage of each, `(S,)`; a line is drawn where a new stage begins.
         ax: Two axes.
 
     Examples:
@@ -116,7 +118,7 @@ def plot_convergence(
     """
     from matplotlib.ticker import MaxNLocator
 
-    remedy = "Give one number for each sweep."
+    remedy = "Give one number for each smoother pass."
     heights = check_numbers("log_likelihoods", log_likelihoods, remedy)
     check_shape("log_likelihoods", heights.shape, (heights.size,), remedy)
     counts = check_numbers("n_terms", n_terms, remedy)
@@ -147,7 +149,7 @@ def plot_convergence(
 
 
 def _mark_stages(panels: "list[Axes]", done: np.ndarray, stages: Sequence[str]) -> None:
-    check_shape("stages", (len(stages),), done.shape, "Give one name for each sweep.")
+    check_shape("stages", (len(stages),), done.shape, "Give one name for each pass.")
     for k in range(1, len(stages)):
         if stages[k] == stages[k - 1]:
             continue
@@ -165,7 +167,7 @@ def _mark_stages(panels: "list[Axes]", done: np.ndarray, stages: Sequence[str]) 
 
 
 def _autocorrelation(values: np.ndarray, lags: int) -> np.ndarray:
-    """At lags from 1; pairs with a gap are left out."""
+    """Autocorrelation from lag 1; pairs with a gap are left out."""
     away = values - np.nanmean(values) if np.isfinite(values).any() else values
     whole = np.nanmean(away**2) if np.isfinite(away).any() else np.nan
     found = np.full(lags, np.nan)

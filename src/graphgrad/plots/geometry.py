@@ -1,4 +1,4 @@
-"""Where nodes and arrows go."""
+"""Positions of nodes and arrows."""
 
 from typing import TYPE_CHECKING
 
@@ -7,18 +7,18 @@ import numpy as np
 if TYPE_CHECKING:
     import networkx as nx
 
-# How far an arrow may bend to the left of its way; no two undo each other, so that
-# both directions of an edge can be seen.
+# Possible curvatures of an arrow; no two are opposite, so that both directions of an
+# edge are visible.
 BENDS = (0.22, 0.1, 0.35, -0.14, -0.28, -0.42, 0.5)
 
 
 def node_places(
     graph: "nx.DiGraph", layout: str, seed: int, radius: float
 ) -> dict[str, np.ndarray]:
-    """Where the nodes go, apart from one another."""
+    """Positions of the nodes."""
     import networkx as nx
 
-    # The first on top and then clockwise, as a clock goes.
+    # The first on top, then clockwise.
     turns = np.pi / 2 - 2 * np.pi * np.arange(len(graph)) / max(1, len(graph))
     points = np.stack([np.cos(turns), np.sin(turns)], axis=1)
     if layout == "spring" and len(graph) > 1:
@@ -32,7 +32,7 @@ def node_places(
 def route(
     source: str, target: str, places: dict[str, np.ndarray], radius: float
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """A curve from rim to rim that meets no other node; where and how its label is."""
+    """A curve between node borders that avoids other nodes, and its label position."""
     a, b = places[source], places[target]
     side = "center"
     if source == target:
@@ -43,7 +43,7 @@ def route(
     else:
         others = [p for node, p in places.items() if node not in (source, target)]
         curve = max(
-            # The first that is clear of the others, or the one that is clearest.
+            # The first that avoids the others, or the one with the largest distance.
             (_bow(a, b, bend) for bend in BENDS),
             key=lambda c: min(1.3 * radius, _clearance(c, others)),
         )
@@ -71,7 +71,7 @@ def _clearance(curve: np.ndarray, places: list[np.ndarray]) -> float:
 def _loop(
     a: np.ndarray, centre: np.ndarray, radius: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A loop on the side that looks away from the others, and that direction."""
+    """A loop on the side facing away from the others, and that direction."""
     t = np.linspace(0, 1, 101)[:, None]
     out = a - centre if np.linalg.norm(a - centre) > 1e-9 else np.array([0.0, 1.0])
     out = out / np.linalg.norm(out)

@@ -1,4 +1,4 @@
-"""The picture of the graph."""
+"""Plot of the graph."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.axes import Axes
 
-# More labels than this lie over one another.
+# More labels than this overlap.
 MOST_LABELS = 12
 LAYOUTS = ("circular", "spring")
-# As in Fig. 5: blue where the terms are right, red where they are not.
+# As in Fig. 5: blue for right terms, red for wrong ones.
 VERDICTS = {
     "right": (COLOURS[0], "-"),
     "wrong terms": (COLOURS[1], "-"),
@@ -35,18 +35,18 @@ def plot_graph(
     comparison: GraphComparison | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Who acts on whom: an arrow from b to a where b acts on a.
+    """The graph: an arrow from b to a where b acts on a.
 
-    Arrows are as wide as the edges are strong and as dark as they are sure, where the
-    graph has that. Inputs are squares.
+    Line widths show the strength of an edge and opacity its confidence, if the graph
+    has them. Inputs are squares.
 
     Args:
-        graph: Made by `to_networkx`.
+        graph: A graph from `to_networkx`.
         layout: `"circular"` or `"spring"`.
-        seed: Of the spring layout.
-        labels: Whether terms are written on the arrows; only on few if not given.
-        comparison: Made by `compare_graphs`: arrows are coloured by their verdict and
-            those that were missed are dashed.
+        seed: Seed of the spring layout.
+        labels: Whether to write terms on the arrows; by default only if there are few.
+        comparison: From `compare_graphs`: arrows are coloured by verdict, and missed
+            edges are dashed.
         ax: Axes to draw on.
 
     Examples:
@@ -103,7 +103,7 @@ def plot_graph(
             )
     ax.set_aspect("equal")
     ax.axis("off")
-    # With room for loops on both sides.
+    # Leave room for loops on both sides.
     extent = np.ptp([*places.values()], axis=0).max() + 8 * radius if places else 1.0
     for node, place in places.items():
         square = graph.nodes[node].get("kind") == "input"
@@ -129,7 +129,7 @@ def plot_graph(
 def _verdicts(
     comparison: GraphComparison, nodes: set[str]
 ) -> dict[tuple[str, str], str]:
-    """Verdicts of the edges that are in one of the graphs, by source and target."""
+    """Verdicts on the edges that are in one of the graphs, by source and target."""
     states = comparison.states
     if set(states) != nodes:
         raise ValueError(
@@ -177,7 +177,7 @@ def _node(
     else:
         shape = Circle(tuple(place), radius, **style)
     ax.add_patch(shape)
-    # A letter is some 0.6 of its size wide.
+    # A letter is about 0.6 of its size wide.
     side = 72 * min(ax.bbox.width, ax.bbox.height) / ax.figure.dpi
     room = 0.85 * 2 * radius * side / extent
     size = float(np.clip(room / (0.6 * max(2, len(name))), 7, 11))

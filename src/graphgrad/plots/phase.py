@@ -1,4 +1,4 @@
-"""Phase portraits: one state against another, and where a flow leads."""
+"""Phase portraits: one state against another, with the vector field of a flow."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,13 +28,13 @@ def plot_phase(
     """One state against another: data, smoothed states, simulated ones, vector field.
 
     Args:
-        path: Smoothed states, `(T, Nx)`.
+        path: Trajectory of smoothed states, `(T, Nx)`.
         data: Observations of the states, `(N, Nx)`; NaN is a gap.
-        simulated: States that the equations give on their own, `(S, Nx)`.
-        rate: dx/dt of a flow, a function of states `(..., Nx)`. Thin grey lines then
-            show where it leads in the plane of the two states, with the other states at
-            the means of `path`.
-        pair: Names of the two states; the first two if not given.
+        simulated: States simulated from the equations, `(S, Nx)`.
+        rate: dx/dt of a flow, a function of states `(..., Nx)`. Its streamlines are
+            drawn in grey in the plane of the two states, with the other states at the
+            means of `path`.
+        pair: Names of the two states; the first two by default.
         states: Names of the states.
         ax: Axes to draw on.
 
@@ -77,12 +77,12 @@ def plot_phase(
 
 
 class VectorField(NamedTuple):
-    """Where a flow leads in the plane of two states.
+    """Vector field of a flow in the plane of two states.
 
     Attributes:
         x: Values of the first state.
-        y: Values of the second one.
-        rates: dx/dt of both at each y (row) and x (column); NaN where there is none.
+        y: Values of the second state.
+        rates: dx/dt of both at each y (row) and x (column); NaN where undefined.
     """
 
     x: Float[np.ndarray, "W"]
@@ -92,23 +92,23 @@ class VectorField(NamedTuple):
 
 def vector_field(
     rate: Callable[[np.ndarray], Any],
-    path: Float[np.ndarray, "T Nx"],
+    states: Float[np.ndarray, "T Nx"],
     pair: tuple[int, int],
     limits: tuple[tuple[float, float], tuple[float, float]],
     size: tuple[int, int] = (24, 24),
 ) -> VectorField:
-    """Rates on a grid over the plane of two states, the others at their means.
+    """Rates on a grid over the plane of two states, with the others at their means.
 
     Args:
         rate: dx/dt, a function of states `(..., Nx)`.
-        path: States whose means the other states are at.
-        pair: Numbers of the two states.
-        limits: Ends of the plane in both directions.
-        size: Number of values in both directions.
+        states: States that give the means of the other states.
+        pair: Indices of the two states.
+        limits: Limits of both axes.
+        size: Number of grid points per axis.
 
     Examples:
-        >>> path, turn = np.array([[1.0, 2.0]]), lambda x: x[..., ::-1] * [1, -1]
-        >>> field = vector_field(turn, path, (0, 1), ((-1, 1), (-1, 1)), size=(3, 2))
+        >>> states, turn = np.array([[1.0, 2.0]]), lambda x: x[..., ::-1] * [1, -1]
+        >>> field = vector_field(turn, states, (0, 1), ((-1, 1), (-1, 1)), size=(3, 2))
         >>> field.rates.shape, field.rates[1, 0].tolist()
         ((2, 3, 2), [1.0, 1.0])
     """
@@ -117,8 +117,8 @@ def vector_field(
     with warnings.catch_warnings():
         # Columns that are all NaN, and terms without a real value.
         warnings.simplefilter("ignore", RuntimeWarning)
-        means = np.nan_to_num(np.nanmean(path, axis=0))
-        places = np.broadcast_to(means, (len(y), len(x), path.shape[1])).copy()
+        means = np.nan_to_num(np.nanmean(states, axis=0))
+        places = np.broadcast_to(means, (len(y), len(x), states.shape[1])).copy()
         places[..., pair[0]], places[..., pair[1]] = np.meshgrid(x, y)
         rates = check_numbers("rate", rate(places), remedy)
     check_shape("rate", rates.shape, places.shape, remedy)
@@ -127,7 +127,7 @@ def vector_field(
 
 
 def _draw_field(ax: "Axes", field: VectorField) -> None:
-    """Lines along the field, which change nothing about the limits."""
+    """Streamlines of the field; the axis limits stay unchanged."""
     limits = ax.get_xlim(), ax.get_ylim()
     u, v = np.moveaxis(field.rates, -1, 0)
     ax.streamplot(

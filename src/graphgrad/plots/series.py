@@ -1,4 +1,4 @@
-"""Pictures of series: smoothed states, forecasts."""
+"""Plots of time series: smoothed states and forecasts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,18 +24,18 @@ def plot_states(
     states: Sequence[str] | None = None,
     ax: Any = None,
 ) -> "list[Axes]":
-    """Smoothed states with 90 % bands, a panel each, over the data they come from.
+    """Smoothed states with 90 % bands and the data, one panel per state.
 
     Args:
         means: Means of the states, `(T, Nx)`.
-        times: Time of each row; its number if not given.
+        times: Time of each row; the row number by default.
         deviations: Standard deviations, `(T, Nx)`, for the bands.
         data: Observations of the states, `(N, Nx)`; NaN is a gap, and a column of NaN
-            a state that was not seen.
-        data_times: Time of each observation; the last N times if not given.
+            an unobserved state.
+        data_times: Time of each observation; the last N times by default.
         truth: True states, `(T, Nx)`.
         states: Names of the states.
-        ax: As many axes as there are states.
+        ax: One axes per state.
 
     Examples:
         >>> axes = plot_states([[0.0, 1.0], [1.0, 0.5]], deviations=[[0.1, 0.1]] * 2)
@@ -83,16 +83,16 @@ def plot_forecast(
     states: Sequence[str] | None = None,
     ax: Any = None,
 ) -> "list[Axes]":
-    """A fan for each state: median, 50 % and 90 % of an ensemble of forecasts.
+    """Fan chart per state: median, 50 % and 90 % bands of a forecast ensemble.
 
     Args:
         ensemble: Forecasts of shape `(members, steps, Nx)`.
-        times: Time of each step; 1, 2, ... if not given.
+        times: Time of each step; 1, 2, ... by default.
         history: States before the forecast, `(T, Nx)`.
-        history_times: Their times; up to 0 if not given.
-        truth: What came, `(steps, Nx)`.
+        history_times: Their times; up to 0 by default.
+        truth: Actual states, `(steps, Nx)`.
         states: Names of the states.
-        ax: As many axes as there are states.
+        ax: One axes per state.
 
     Examples:
         >>> draws = np.random.default_rng(0).normal(size=(50, 10, 1)).cumsum(axis=1)
@@ -117,7 +117,7 @@ def plot_forecast(
             before = clock(history_times, len(past), first=1 - len(past))
             panel.plot(before, past[:, i], color="black", lw=1.4, label="history")
             if np.isfinite(past[-1, i]):
-                # The fan opens where the history ends.
+                # The fan starts at the end of the history.
                 ahead = np.concatenate([before[-1:], times])
                 start = np.full((len(fan), 1), past[-1, i])
                 fan = np.concatenate([start, fan], axis=1)
@@ -133,7 +133,7 @@ def plot_forecast(
             )
         panel.plot(ahead, fan[2], color=colour(i), lw=1.6, label="median")
         if true is not None:
-            panel.plot(times, true[:, i], "--", color="black", lw=1, label="what came")
+            panel.plot(times, true[:, i], "--", color="black", lw=1, label="truth")
         panel.set_ylabel(names[i])
         tidy(panel)
     axes[-1].set_xlabel("time")

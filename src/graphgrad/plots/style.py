@@ -1,4 +1,4 @@
-"""Colours and axes that all pictures share."""
+"""Colours and axes shared by all plots."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 # light for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#8c8c8c"
-# More names than this make a legend that hides the picture.
+# With more names than this the legend hides the plot.
 MOST_NAMES = 9
 
 
 def colour(number: int) -> str:
-    """The colour of the state of that number."""
+    """The colour of the state with that index."""
     return COLOURS[number % len(COLOURS)]
 
 
 def one_axes(ax: "Axes | None", *, size: tuple[float, float]) -> "Axes":
-    """The axes given, or those of a new figure."""
+    """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -34,7 +34,7 @@ def one_axes(ax: "Axes | None", *, size: tuple[float, float]) -> "Axes":
 def several_axes(
     ax: Any, count: int, *, size: tuple[float, float], beside: bool = False
 ) -> "list[Axes]":
-    """The axes given, if there are enough, or those of a new figure."""
+    """The given axes, if there are enough, or those of a new figure."""
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -67,7 +67,7 @@ def matrix(name: str, value: Any, n_columns: int | None = None) -> np.ndarray:
 
 
 def clock(times: Any, length: int, first: int = 0) -> np.ndarray:
-    """The times given, or the numbers of the steps."""
+    """The given times, or the step numbers."""
     if times is None:
         return np.arange(first, first + length, dtype=float)
     array = check_numbers("times", times, "Give one time for each row.")
@@ -76,14 +76,14 @@ def clock(times: Any, length: int, first: int = 0) -> np.ndarray:
 
 
 def tidy(ax: "Axes") -> None:
-    """Fewer lines: no box, a faint grid."""
+    """No box, a faint grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.25, lw=0.6)
     ax.set_axisbelow(True)
 
 
 def legend_above(ax: "Axes") -> None:
-    """Names in one line above the axes, where no data can be."""
+    """Legend in one line above the axes, where there are no data."""
     names = len(ax.get_legend_handles_labels()[1])
     ax.legend(
         loc="lower left", bbox_to_anchor=(0, 1), ncols=names, frameon=False, fontsize=9

@@ -1,6 +1,6 @@
-"""One page about a fit: words, equations, graph, pictures, in a single HTML file.
+"""An HTML report about a fit: text, equations, graph and plots in a single file.
 
-It is made from plain values, and knows neither the estimator nor the command line.
+It is built from plain values and does not depend on the estimator or command line.
 """
 
 from .findings import Findings as Findings

@@ -1,4 +1,4 @@
-"""Who acts on whom, by which terms, how strongly and how surely."""
+"""The edges of the graph, with terms, strength and confidence."""
 
 from typing import NamedTuple
 
@@ -9,14 +9,14 @@ from .text import listed, number, percent
 
 
 class Edge(NamedTuple):
-    """An arrow of the graph.
+    """An edge of the graph.
 
     Attributes:
-        source: Number of the variable that acts.
-        target: Number of the state that it acts on.
-        terms: Numbers of the terms that carry it.
-        strength: Its share in how the target moves; None if not known.
-        confidence: How sure it is, from 0 to 1; None if not known.
+        source: Index of the variable that acts.
+        target: Index of the state it acts on.
+        terms: Indices of its terms.
+        strength: Its share of the variance of the target's steps; None if unknown.
+        confidence: Its confidence, from 0 to 1; None if unknown.
     """
 
     source: int
@@ -27,7 +27,7 @@ class Edge(NamedTuple):
 
 
 def edges(findings: Findings) -> list[Edge]:
-    """All arrows, by target and then by source."""
+    """All edges, by target and then by source."""
     enters = findings.incidence != 0
     found = []
     for a, row in enumerate(findings.coefficients):
@@ -41,7 +41,7 @@ def edges(findings: Findings) -> list[Edge]:
 
 
 def edge_words(findings: Findings, edge: Edge) -> str:
-    """One arrow in a sentence."""
+    """One edge in a sentence."""
     source, target = findings.variables[edge.source], findings.states[edge.target]
     names = listed([findings.terms[j] for j in edge.terms])
     on = "itself" if edge.source == edge.target else target

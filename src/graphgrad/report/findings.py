@@ -1,4 +1,4 @@
-"""What a report is made from: names, arrays and words."""
+"""The contents of a report: names, arrays and text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -12,13 +12,13 @@ from ..checks import check_choice, check_numbers, check_shape
 from ..library import variable_names
 from ..model.transition import DYNAMICS
 
-# Shapes are checked at the door, with words: see `_SHAPES`.
+# Shapes are checked in `__post_init__`, with readable messages: see `_SHAPES`.
 Numbers = Float[np.ndarray, "..."]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Findings:
-    """Everything that a report tells. What is not known is left out.
+    """Everything that a report shows. Parts without values are left out.
 
     Attributes:
         title: Heading of the page.
@@ -27,48 +27,46 @@ class Findings:
         terms: Names of the M terms.
         incidence: `(Nv, M)`. Nonzero where a variable (row: a state, then an input)
             enters a term; the power, if the term is a monomial.
-        monomials: `(M,)`. Which terms are monomials, and written as products of powers.
-            All are, if not given.
-        coefficients: `(Nx, M)`. Those of the dynamics; zero where a term does not
-            enter.
-        dynamics: What they give: `"flow"` for dx/dt, `"map"` for the next value,
-            `"difference"` for the change in a step.
-        standard_errors: `(Nx, M)`. Of these coefficients; zero or NaN where there is
-            none.
-        term_confidence: `(Nx, M)`. How sure each term is to be there, from 0 to 1.
-        edge_confidence: `(Nx, Nv)`. How sure it is that the variable (column) acts on
-            the state (row). As sure as the surest of its terms, if only those are
-            given.
-        edge_strength: `(Nx, Nv)`. How strongly it does, as `to_networkx` has it.
-        latex: The equations as LaTeX, to be copied.
+        monomials: `(M,)`. Which terms are monomials, to be written as products of
+            powers. All by default.
+        coefficients: `(Nx, M)`. Coefficients of the dynamics; zero for absent terms.
+        dynamics: What the sum of the terms is: `"flow"` for dx/dt, `"map"` for the next
+            value, `"difference"` for the change per step.
+        standard_errors: `(Nx, M)`. Standard errors of the coefficients; zero or NaN
+            where unknown.
+        term_confidence: `(Nx, M)`. Confidence that each term is present, from 0 to 1.
+        edge_confidence: `(Nx, Nv)`. Confidence that the variable (column) acts on the
+            state (row). By default the largest confidence among its terms.
+        edge_strength: `(Nx, Nv)`. Strength of the edge, as in `to_networkx`.
+        latex: The equations as LaTeX, for copying.
         times: `(T,)`. Time of each row.
-        time_name: What the times are called, with their unit.
-        breaks: Numbers of the rows at which another series begins. The pictures then go
-            by the number of the row.
-        columns: Names of the columns of the data. One with the name of a state is drawn
-            with that state.
+        time_name: Name of the time axis, with its unit.
+        breaks: Row numbers at which a new series begins. The plots then use the row
+            number as their axis.
+        columns: Names of the columns of the data. A column with the name of a state is
+            drawn with that state.
         data: `(T, Ny)`. Observations; NaN is a gap.
-        means: `(T, Nx)`. Smoothed states at the rows.
-        bands: `(T, Nx, 2)`. Lower and upper ends of their 90 % bands.
-        prices: `(L,)`. Prices of a term along the path, from high to low.
-        path: `(L, Nx, M)`. Coefficients at each price.
-        chosen: Number of the price that was chosen.
-        field_x: `(W,)`. For a flow of two or more states: values of the first one.
-        field_y: `(V,)`. Values of the second one.
-        field: `(V, W, 2)`. dx/dt of both there; NaN where there is none. It is the
-            vector field of the portrait.
-        residuals: `(T, Ny)`. One-step residuals over their standard deviations, at the
-            rows; NaN is a gap.
-        verdicts: What the residuals say, in sentences.
+        means: `(T, Nx)`. Smoothed states.
+        bands: `(T, Nx, 2)`. Lower and upper limits of their 90 % bands.
+        prices: `(L,)`. Penalties per term along the regularisation path, in descending
+            order.
+        path: `(L, Nx, M)`. Coefficients at each penalty.
+        chosen: Index of the chosen penalty.
+        field_x: `(W,)`. For a flow of two or more states: values of the first state.
+        field_y: `(V,)`. Values of the second state.
+        field: `(V, W, 2)`. dx/dt of both there, the vector field of the phase portrait;
+            NaN where undefined.
+        residuals: `(T, Ny)`. Standardised one-step residuals; NaN is a gap.
+        verdicts: Results of the residual checks, in sentences.
         forecast_times: `(H,)`. Time of each step ahead.
-        forecast_levels: Probabilities of the quantiles, rising.
-        forecast: `(Q, H, Nx)`. Quantiles of the states; NaN where there is none.
-        outcome: How the fit ended.
-        advice: What that means and what to do about it.
-        summary: Sentences to stand after those that the report writes itself.
+        forecast_levels: Probabilities of the quantiles, in ascending order.
+        forecast: `(Q, H, Nx)`. Quantiles of the states; NaN where undefined.
+        outcome: Outcome of the fit.
+        advice: Meaning of the outcome, and what to do about it.
+        summary: Sentences that follow the automatic ones.
         scores: Numbers about the whole fit by name, such as the log-likelihood.
-        settings: What the fit was asked to do.
-        versions: Of the software.
+        settings: Settings of the fit.
+        versions: Versions of the software.
     """
 
     title: str
@@ -121,7 +119,7 @@ class Findings:
         self._check_breaks()
         if self.field is not None and min(len(self.states), *self.field.shape[:2]) < 2:
             raise ValueError(
-                "`field` must be over two values or more of two states, got shape "
+                "`field` must be over two or more values of two states, got shape "
                 f"{self.field.shape} for {len(self.states)} states. Leave it out."
             )
         for name, needed in _NEEDS.items():
@@ -129,16 +127,16 @@ class Findings:
             if getattr(self, name) is not None and missing:
                 raise ValueError(
                     f"`{missing[0]}` must be given with `{name}`, got None. Give both "
-                    "or none of them."
+                    "or neither."
                 )
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the states and then of the inputs."""
+        """Names of the states, followed by those of the inputs."""
         return (*self.states, *self.inputs)
 
     def _check(self, name: str, value: Any) -> None:
-        """Whether an array fits the names and the other arrays."""
+        """Check that an array matches the names and the other arrays."""
         array = check_numbers(name, value, "Give an array of numbers.")
         sizes = {
             "Nx": len(self.states),
@@ -156,27 +154,27 @@ class Findings:
         axes = _SHAPES[name].split()
         expected = tuple(sizes[axis] for axis in axes)
         counted = ", ".join(_COUNTED[axis] for axis in axes)
-        check_shape(name, array.shape, expected, f"It goes by {counted}.")
+        check_shape(name, array.shape, expected, f"Its axes are {counted}.")
 
     def _check_path(self) -> None:
         if self.prices is not None and not np.all(np.asarray(self.prices) > 0):
             raise ValueError(
-                f"`prices` must be positive, got {np.min(self.prices)}. They stand on "
-                "a scale of logarithms: leave out the fit without a price."
+                f"`prices` must be positive, got {np.min(self.prices)}. The axis is "
+                "logarithmic: leave out the fit without a penalty."
             )
         length = _rows(self.prices)
         if self.chosen is not None and not 0 <= self.chosen < length:
             raise ValueError(
-                f"`chosen` must be the number of one of {length} prices, counted from "
-                f"0, got {self.chosen}. Leave it out if none was chosen."
+                f"`chosen` must be the index of one of {length} penalties, counted "
+                f"from 0, got {self.chosen}. Leave it out if none was chosen."
             )
 
     def _check_breaks(self) -> None:
         rows = _rows(self.times)
         if any(not 0 < at < rows for at in self.breaks):
             raise ValueError(
-                f"`breaks` must be numbers of rows from 1 to {rows - 1}, got "
-                f"{self.breaks}. The first series needs none."
+                f"`breaks` must be row numbers from 1 to {rows - 1}, got "
+                f"{self.breaks}. Leave out the start of the first series."
             )
 
 
@@ -211,7 +209,7 @@ _COUNTED = {
     "M": "terms",
     "Ny": "columns",
     "T": "times",
-    "L": "prices",
+    "L": "penalties",
     "H": "forecast times",
     "Q": "forecast levels",
     "W": "values of the first state",

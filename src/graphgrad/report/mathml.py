@@ -1,6 +1,6 @@
-"""Equations as MathML, which browsers show by themselves.
+"""Equations as MathML, which browsers render natively.
 
-An equation is a row of small formulas, so that it breaks between terms on a narrow
+An equation is a row of small formulas, so that it can wrap between terms on a narrow
 screen. MathML Core: https://www.w3.org/TR/mathml-core/.
 """
 
@@ -47,11 +47,11 @@ def symbol(name: str, time: str = "", power: Fraction = Fraction(1)) -> str:
 
 
 def term(findings: Findings, j: int, *, timed: bool = True) -> str:
-    """What stands behind the coefficient of a term; nothing for the constant."""
+    """The factor after the coefficient of a term; empty for the constant."""
     if findings.monomials is not None and not findings.monomials[j]:
         return _text(findings.terms[j])
     moving = timed and findings.dynamics != "flow"
-    # The inputs of a step act while it is made.
+    # Inputs act during the step.
     times = ["t"] * len(findings.states) + ["t+1"] * len(findings.inputs)
     return THIN.join(
         symbol(name, time if moving else "", Fraction(power).limit_denominator(1000))
@@ -63,7 +63,7 @@ def term(findings: Findings, j: int, *, timed: bool = True) -> str:
 
 
 def left_side(findings: Findings, a: int) -> str:
-    """What an equation is about: a state's rate, its next value, its change."""
+    """Left-hand side of an equation: a state's rate, its next value or its change."""
     name = findings.states[a]
     if findings.dynamics == "flow":
         time = "<mi>d</mi><mi>t</mi>"
@@ -76,7 +76,7 @@ def left_side(findings: Findings, a: int) -> str:
 
 
 def equation(findings: Findings, a: int) -> str:
-    """One equation, as HTML with a reading of it in plain text."""
+    """One equation as HTML, with a plain-text label for screen readers."""
     row, errors = findings.coefficients[a].tolist(), findings.standard_errors
     parts = []
     for j in np.flatnonzero(row).tolist():
@@ -112,7 +112,7 @@ def numeral(value: float, error: float = np.nan) -> str:
 
 
 def sign(minus: bool, *, first: bool) -> str:
-    """The sign before a number; the first one needs no plus and stands close."""
+    """The sign before a number; a leading plus is omitted."""
     if first:
         return f'<mo form="prefix">{MINUS}</mo>' if minus else ""
     return f'<mo lspace="0.1em" rspace="0.3em">{MINUS if minus else "+"}</mo>'
@@ -137,7 +137,7 @@ def plain_equation(findings: Findings, a: int) -> str:
 
 
 def formula(inside: str) -> str:
-    """A formula in a line of text."""
+    """An inline formula."""
     return f"<math>{inside}</math>"
 
 

@@ -1,4 +1,4 @@
-"""The page put together, and written at one stroke."""
+"""Assembles the page and writes it atomically."""
 
 import base64
 import hashlib
@@ -17,13 +17,13 @@ SCRIPTS = ("dom.js", "charts.js", "graph.js", "path.js", "report.js")
 
 
 def write_report(path: str | Path, findings: Findings) -> None:
-    """Write one HTML file that needs nothing else, all of it or nothing.
+    """Write one self-contained HTML file, atomically.
 
-    It may be opened offline: it asks for nothing, and forbids the browser to.
+    It works offline: it loads nothing, and its policy forbids the browser to.
 
     Args:
-        path: The file. One that is there is replaced.
-        findings: What the report tells.
+        path: The file. An existing one is replaced.
+        findings: The contents of the report.
 
     Examples:
         >>> import graphgrad as gg, numpy as np, tempfile
@@ -60,18 +60,18 @@ def page(findings: Findings) -> str:
     parts = sections(findings, found, content)
     style = _asset("report.css")
     script = "\n".join(['"use strict";', "(() => {", *map(_asset, SCRIPTS), "})();"])
-    # Values are put in once and not looked through again: names cannot be places.
+    # Values are substituted once and not scanned again: names cannot be placeholders.
     return Template(_asset("report.html")).substitute(
-        # Only this script and this style count; nothing is fetched.
+        # Only this script and this style are allowed; nothing is loaded.
         policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"script-src {_hash(script)}; style-src {_hash(style)}",
         title=safe(findings.title),
         style=style,
         script=script,
-        links="".join(f'<a href="#{s.name.lower()}">{s.name}</a>' for s in parts),
+        links="".join(f'<a href="#{s.key}">{s.name}</a>' for s in parts),
         sections="".join(
-            f'<section id="{s.name.lower()}" aria-labelledby="{s.name.lower()}-title">'
-            f'<h2 id="{s.name.lower()}-title">{s.name}</h2>{s.body}</section>\n'
+            f'<section id="{s.key}" aria-labelledby="{s.key}-title">'
+            f'<h2 id="{s.key}-title">{s.name}</h2>{s.body}</section>\n'
             for s in parts
         ),
         templates=templates(findings, content),

@@ -1,4 +1,4 @@
-"""All that the page's script draws from, as JSON that may stand in HTML."""
+"""The data for the page's script, as JSON that is safe in HTML."""
 
 import json
 from math import isfinite
@@ -13,10 +13,10 @@ from .portrait import portrait
 from .text import printable
 
 MOST_PATH = 40_000
-"""Coefficients that the path may have in all; prices are left out to keep to it."""
+"""Most coefficients along the regularisation path; penalties are left out above."""
 
 DIGITS = 5
-# Times may be long and differ in their last digits.
+# Times can be long numbers that differ in their last digits.
 TIME_DIGITS = 12
 TIMES = ("t", "span", "dataT", "pastT", "gaps")
 
@@ -49,7 +49,7 @@ def payload(findings: Findings, found: list[Edge]) -> dict[str, Any]:
 
 
 def used_terms(content: dict[str, Any]) -> list[int]:
-    """Numbers of the terms that enter somewhere, also along the path."""
+    """Indices of the terms with a nonzero coefficient, also along the path."""
     return [int(j) for j in content["terms"]]
 
 
@@ -99,7 +99,7 @@ def _path(findings: Findings) -> dict[str, Any]:
     ]
     chosen = findings.chosen
     return {
-        "prices": findings.prices[kept],
+        "penalties": findings.prices[kept],
         "steps": steps,
         "chosen": None if chosen is None else int(np.searchsorted(kept, chosen)),
         "left": len(sizes) - len(kept),
@@ -107,7 +107,7 @@ def _path(findings: Findings) -> dict[str, Any]:
 
 
 def _plain(value: Any, digits: int = DIGITS) -> Any:
-    """Lists, numbers and text; numbers to as many digits as a picture needs."""
+    """Lists, numbers and text; numbers are rounded to what a plot can show."""
     match value:
         case dict():
             return {
@@ -115,7 +115,7 @@ def _plain(value: Any, digits: int = DIGITS) -> Any:
                 for key, each in value.items()
             }
         case np.ndarray(ndim=1) if value.dtype.kind == "f":
-            # Most of a report is this: without a call for each number.
+            # Most of a report is this: avoids a call per number.
             return [
                 float(f"{v:.{digits}g}") if isfinite(v) else None
                 for v in value.tolist()
@@ -130,4 +130,4 @@ def _plain(value: Any, digits: int = DIGITS) -> Any:
             return value.item()
         case float() | np.floating():
             return float(f"{value:.{digits}g}") if isfinite(value) else None
-    raise TypeError(f"{type(value).__name__} has no place in a report")
+    raise TypeError(f"{type(value).__name__} cannot be written into a report")

@@ -1,4 +1,4 @@
-"""What the pictures of series show, and how each of them reads in words."""
+"""Contents of the time-series plots, and their text descriptions."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ FAR = 3
 
 
 def panels(findings: Findings) -> list[dict[str, Any]]:
-    """One for each state, then one for each column that is no state."""
+    """One panel for each state, then one for each column that is not a state."""
     drawn = findings.means is not None or findings.data is not None
     if findings.times is None or not len(findings.times) or not drawn:
         return []
@@ -33,7 +33,7 @@ def panels(findings: Findings) -> list[dict[str, Any]]:
 
 
 def fans(findings: Findings) -> list[dict[str, Any]]:
-    """The forecast of each state, with as much of the past beside it."""
+    """The forecast of each state, with the same length of history."""
     if findings.forecast is None or findings.forecast_times is None:
         return []
     times, levels = findings.forecast_times, findings.forecast_levels
@@ -62,7 +62,7 @@ def fans(findings: Findings) -> list[dict[str, Any]]:
 
 
 def checks(findings: Findings) -> list[dict[str, Any]]:
-    """For each column the residuals over time, their law, their memory."""
+    """For each column the residuals over time, distribution and autocorrelation."""
     if findings.residuals is None or findings.times is None:
         return []
     when = clock(findings)
@@ -71,15 +71,15 @@ def checks(findings: Findings) -> list[dict[str, Any]]:
         rows, each = sample(values, always=np.abs(values) > FAR)
         known = values[np.isfinite(values)]
         reach = max(4.0, float(np.ceil(np.abs(known).max(initial=0))))
-        # Residuals far out are counted in the last bar rather than thinning the rest.
+        # Outliers are counted in the last bar, so that the bars stay wide.
         reach = min(reach, 8.0)
         counts, ends = np.histogram(
             np.clip(known, -reach, reach), np.arange(-reach, reach + 0.5, 0.5)
         )
-        memory = _autocorrelation(values)
+        autocorrelations = _autocorrelation(values)
         outside = float(np.mean(np.abs(known) > 1.96)) if len(known) else np.nan
         bound = 1.96 / np.sqrt(max(1, len(known)))
-        beyond = int(np.sum(np.abs(memory) > bound))
+        beyond = int(np.sum(np.abs(autocorrelations) > bound))
         made.append(
             {
                 "name": name,
@@ -88,20 +88,21 @@ def checks(findings: Findings) -> list[dict[str, Any]]:
                 "note": "" if each == 1 else f"one in {each}, and all beyond {FAR}",
                 "ends": ends,
                 "density": counts / max(1, len(known)) / 0.5,
-                "memory": memory,
+                "autocorrelations": autocorrelations,
                 "bound": bound,
                 "alt": f"Residuals of {name}: {percent(outside)} lie beyond 1.96 "
                 "standard deviations, where 5 % should. "
-                f"{beyond} of {len(memory)} autocorrelations lie beyond the 95 % band."
+                f"{beyond} of {len(autocorrelations)} autocorrelations lie beyond the "
+                "95 % band."
                 if len(known)
-                else f"Residuals of {name}: none are known.",
+                else f"Residuals of {name}: none are available.",
             }
         )
     return made
 
 
 def clock(findings: Findings) -> np.ndarray:
-    """Times of the rows; their numbers where there are several series."""
+    """Times of the rows; row numbers if there are several series."""
     assert findings.times is not None
     if findings.breaks:
         return np.arange(len(findings.times), dtype=float)
@@ -145,7 +146,7 @@ def _panel(
         panel["thinned"] = panel.get("thinned", False) or each > 1
         words += f". Data {_range(column)}; {panel['missing']} missing"
     else:
-        words += ". Never observed itself"
+        words += ". Not observed directly"
     return {**panel, "alt": f"{words}."}
 
 
@@ -159,12 +160,12 @@ def _band(findings: Findings, a: int) -> tuple[np.ndarray, np.ndarray]:
 def _range(values: np.ndarray) -> str:
     known = values[np.isfinite(values)]
     if not len(known):
-        return "nowhere finite"
+        return "not finite anywhere"
     return f"from {number(known.min())} to {number(known.max())}"
 
 
 def _autocorrelation(values: np.ndarray) -> np.ndarray:
-    """At lags 1, 2, ...; of the pairs of rows that are both known."""
+    """At lags 1, 2, ...; over pairs of rows without gaps."""
     centred = values - (np.nanmean(values) if np.isfinite(values).any() else 0)
     whole = np.nanmean(centred**2) if np.isfinite(centred).any() else 0.0
     found = []

@@ -1,4 +1,4 @@
-"""The portrait of a flow: two states against each other, and where dx/dt leads."""
+"""The phase portrait of a flow: two states, with the vector field dx/dt."""
 
 from typing import Any
 
@@ -21,23 +21,23 @@ def portrait(findings: Findings) -> dict[str, Any]:
         "v": findings.field[..., 1],
     }
     words = (
-        f"Portrait of {second} over {first}: directions of dx/dt at "
-        f"{findings.field[..., 0].size} places"
+        f"Phase portrait of {second} against {first}: directions of dx/dt at "
+        f"{findings.field[..., 0].size} points"
     )
     if findings.means is not None:
-        made["path"] = _path(findings, findings.means[:, :2])
+        made["trajectory"] = _trajectory(findings, findings.means[:, :2])
         words += f", with smoothed states of {len(findings.means)} rows"
     if findings.data is not None and {first, second} <= set(findings.columns):
         seen = findings.data[:, [findings.columns.index(n) for n in (first, second)]]
         rows, _ = sample(seen.sum(axis=1), always=np.zeros(len(seen), bool))
         made["data"] = seen[rows].T
     if len(findings.states) > 2:
-        words += "; the other states are at their means for the directions"
+        words += "; the other states are held at their means for the directions"
     return {**made, "alt": f"{words}."}
 
 
-def _path(findings: Findings, states: np.ndarray) -> list[np.ndarray]:
-    """Smoothed states to draw as a line, with a gap where another series begins."""
+def _trajectory(findings: Findings, states: np.ndarray) -> list[np.ndarray]:
+    """Smoothed states to draw as a line, with a gap between series."""
     rows = thin(states[:, 0], states[:, 1])
     gaps = np.searchsorted(rows, findings.breaks)
     return [np.insert(states[rows, i], gaps, np.nan) for i in range(2)]

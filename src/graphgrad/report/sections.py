@@ -1,4 +1,4 @@
-"""The parts of the page, as HTML. What the script draws has a place kept for it."""
+"""The sections of the page, as HTML, with placeholders for the script's drawings."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,28 +12,33 @@ from .tables import coefficient_table, edge_table, pairs_table
 from .text import number, safe
 from .words import DYNAMICS_WORDS, drivers, summary
 
-# Longer lists begin folded.
+# Longer lists are collapsed.
 MOST_OPEN = 8
 # Long equations scroll, also by keyboard.
 _REGION = 'role="region" tabindex="0" aria-label="Equations"'
 
 
 class Section(NamedTuple):
-    """A part of the page.
+    """A section of the page.
 
     Attributes:
-        name: What links to it say, and its `id` in small letters.
+        name: Its heading, and the text of links to it.
         body: HTML below its heading.
     """
 
     name: str
     body: str
 
+    @property
+    def key(self) -> str:
+        """Its `id`: the last word of the name in lower case."""
+        return self.name.split()[-1].lower()
+
 
 def sections(
     findings: Findings, found: list[Edge], content: Mapping[str, Any]
 ) -> list[Section]:
-    """All parts that there is something to say in."""
+    """All sections with contents."""
     kept = [
         Section("Summary", _summary(findings, found)),
         Section("Equations", _equations(findings)),
@@ -42,10 +47,10 @@ def sections(
     if content["panels"]:
         kept.append(Section("States", _states(findings, content["panels"])))
     if content["portrait"]:
-        kept.append(Section("Portrait", _portrait(findings)))
+        kept.append(Section("Phase portrait", _portrait(findings)))
     kept.append(Section("Coefficients", _coefficients(findings)))
     if content["path"]:
-        kept.append(Section("Path", _path(content["path"])))
+        kept.append(Section("Regularisation path", _path(content["path"])))
     if content["residuals"] or findings.verdicts:
         kept.append(Section("Residuals", _residuals(findings, content["residuals"])))
     if content["fans"]:
@@ -96,8 +101,8 @@ def _equations(findings: Findings) -> str:
     rounding = ""
     if findings.standard_errors is not None:
         rounding = (
-            '<p class="note">A coefficient ends where the second digit of its standard '
-            "error does.</p>"
+            '<p class="note">Coefficients are rounded to the second digit of their '
+            "standard error.</p>"
         )
     plain = "\n".join(safe(plain_equation(findings, a)) for a in numbers)
     more = _folded("As text", f'<pre tabindex="0">{plain}</pre>')
@@ -109,18 +114,19 @@ def _equations(findings: Findings) -> str:
 
 
 def _graph(findings: Findings, found: list[Edge]) -> str:
-    slider = '<p class="note">How sure the arrows are was not worked out.</p>'
+    slider = '<p class="note">Confidence was not computed.</p>'
     if any(edge.confidence is not None for edge in found):
         slider = (
-            '<p class="control"><label for="threshold">Hide arrows less sure than'
-            '</label> <input type="range" id="threshold" min="0" max="100" value="0" '
-            'step="1"> <output id="threshold-value" for="threshold">0 %</output></p>'
+            '<p class="control"><label for="threshold">Hide arrows with confidence '
+            'below</label> <input type="range" id="threshold" min="0" max="100" '
+            'value="0" step="1"> <output id="threshold-value" for="threshold">0 %'
+            "</output></p>"
         )
-    notes = "An arrow goes from what acts to what it acts on. "
+    notes = "An arrow from a to b means that a acts on b. "
     if any(edge.strength is not None for edge in found):
-        notes += "It is as wide as it is strong. "
+        notes += "Its width shows the strength. "
     if any(edge.confidence is not None for edge in found):
-        notes += "It is as dark as it is sure, and dashed below 50 %. "
+        notes += "Its opacity shows the confidence; it is dashed below 50 %. "
     if findings.inputs:
         notes += "Squares are inputs. "
     return (
@@ -130,7 +136,7 @@ def _graph(findings: Findings, found: list[Edge]) -> str:
         f'<p class="note">{notes}Nodes can be dragged, or moved with the arrow keys.'
         "</p>"
         '<p class="control"><span id="graph-count" role="status"></span> '
-        '<button type="button" id="graph-reset">Put nodes back</button></p>'
+        '<button type="button" id="graph-reset">Reset nodes</button></p>'
         + _folded("The graph as a table", edge_table(findings, found))
     )
 
@@ -140,39 +146,39 @@ def _states(findings: Findings, made: list[dict[str, Any]]) -> str:
     if findings.means is not None:
         notes.append("Lines are smoothed states")
         if findings.bands is not None:
-            notes[-1] += ", bands hold 90 %"
+            notes[-1] += ", bands cover 90 %"
     if findings.data is not None:
-        notes.append("Dots are data, grey stretches are gaps in them")
+        notes.append("Dots are data, grey areas are gaps")
     if findings.breaks:
         notes.append(
-            f"There are {len(findings.breaks) + 1} series, one after another; upright "
-            "lines stand where one ends"
+            f"There are {len(findings.breaks) + 1} series, one after another, "
+            "separated by vertical lines"
         )
     if any(panel.get("thinned") for panel in made):
         notes.append(
-            f"Of {made[0]['all']} rows at most {max(p['drawn'] for p in made)} are "
-            "drawn in a panel: the lowest and the highest of each stretch of rows, so "
-            "that nothing that sticks out is hidden, and some dots between them"
+            f"At most {max(p['drawn'] for p in made)} of {made[0]['all']} rows are "
+            "drawn per panel: the lowest and the highest of each group of rows, so "
+            "that no extreme value is hidden, and some dots between them"
         )
     left = max(panel.get("gapsLeft", 0) for panel in made)
     if left:
-        notes.append(f"Up to {left} of the shortest gaps of a panel are not marked")
+        notes.append(f"Up to {left} of the shortest gaps per panel are not marked")
     note = "".join(f"{line}. " for line in notes)
     return f'<p class="note">{note}</p><div class="panels" id="state-panels"></div>'
 
 
 def _portrait(findings: Findings) -> str:
     first, second = findings.states[:2]
-    note = "Arrows go where dx/dt leads, longer where that is faster. "
+    note = "Arrows show the direction of dx/dt, longer for a larger rate. "
     if findings.means is not None:
-        note += "The line is smoothed states. "
+        note += "The line shows smoothed states. "
     if findings.data is not None:
         note += "Dots are data. "
     if len(findings.states) > 2:
         note += (
             f"{safe(first)} and {safe(second)} are the first two of "
-            f"{len(findings.states)} states; for the arrows the others are at their "
-            "means, so that the line need not follow them. "
+            f"{len(findings.states)} states; for the arrows the others are held at "
+            "their means, so the line need not follow them. "
         )
     return f'<p class="note">{note}</p><div class="panels" id="portrait-panel"></div>'
 
@@ -182,13 +188,13 @@ def _coefficients(findings: Findings) -> str:
     if findings.standard_errors is not None:
         extra.append("the standard error after ±")
     if findings.term_confidence is not None:
-        extra.append("how sure the term is below it")
-    told = f", with {' and '.join(extra)}" if extra else ""
+        extra.append("the confidence of the term below it")
+    detail = f", with {' and '.join(extra)}" if extra else ""
     left = int(np.sum(~np.any(findings.coefficients != 0, axis=0)))
     return (
-        f'<p class="note">A row is an equation{told}. Blue adds, orange takes '
-        "away; darker is larger among the coefficients of a term. "
-        f"{left} terms that enter nowhere are left out.</p>"
+        f'<p class="note">One row per equation{detail}. Blue is positive, orange '
+        "negative; darker is larger relative to the other coefficients of a term. "
+        f"{left} terms without nonzero coefficients are left out.</p>"
         + coefficient_table(findings)
     )
 
@@ -196,14 +202,14 @@ def _coefficients(findings: Findings) -> str:
 def _path(path: Mapping[str, Any]) -> str:
     last = len(path["steps"]) - 1
     at = last if path["chosen"] is None else path["chosen"]
-    left = f" {path['left']} prices are left out to keep the file small."
+    left = f" {path['left']} penalties are left out to keep the file small."
     return (
-        '<p class="note">As a term gets cheaper, more of them enter. The coefficients '
-        "here are those of the search along the path; those above were fitted again "
-        f"on the terms that were chosen.{left * bool(path['left'])}</p>"
-        '<p class="control"><label for="price">Price of a term</label> '
-        f'<input type="range" id="price" min="0" max="{last}" value="{at}" step="1"> '
-        '<output id="price-value" for="price"></output></p>'
+        '<p class="note">As the penalty decreases, more terms enter. These are the '
+        "coefficients of the search along the regularisation path; those above were "
+        f"refitted on the selected terms.{left * bool(path['left'])}</p>"
+        '<p class="control"><label for="penalty">Penalty per term</label> '
+        f'<input type="range" id="penalty" min="0" max="{last}" value="{at}" step="1"> '
+        '<output id="penalty-value" for="penalty"></output></p>'
         '<div class="picture" id="path-picture"></div>'
         '<div class="path-now"><div class="equations" id="path-equations" '
         f"{_REGION}></div>"
@@ -225,9 +231,9 @@ def _residuals(findings: Findings, made: list[dict[str, Any]]) -> str:
         f'<select id="column">{options}</select></p>'
         '<p class="note" id="residual-words" role="status"></p>'
         '<div class="panels three" id="residual-panels"></div>'
-        '<p class="note">Residuals are what one step ahead was missed by, over the '
-        "standard deviation expected. A right model leaves them standard normal and "
-        "without memory.</p>"
+        '<p class="note">Residuals are one-step prediction errors divided by their '
+        "expected standard deviation. For a correct model they are standard normal "
+        "and uncorrelated.</p>"
     )
 
 
@@ -235,8 +241,8 @@ def _forecast(findings: Findings) -> str:
     low, high = findings.forecast_levels[0], findings.forecast_levels[-1]
     share = f"{100 * (high - low):.0f} %"
     return (
-        f'<p class="note">The line is the median; the widest band holds {share} of '
-        "what the model expects. Before it stand the smoothed states.</p>"
+        f'<p class="note">The line is the median; the widest band covers {share} of '
+        "the forecast distribution. The smoothed states precede it.</p>"
         '<div class="panels" id="forecast-panels"></div>'
     )
 

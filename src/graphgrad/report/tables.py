@@ -1,4 +1,4 @@
-"""Tables: coefficients, arrows, settings."""
+"""Tables: coefficients, edges, settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +11,17 @@ from .mathml import formula, term
 from .text import number, percent, safe
 
 SHADES = 5
-"""Shades of blue and of red."""
+"""Number of shades of blue and of red."""
 
 
 def coefficient_table(findings: Findings) -> str:
-    """The matrix without the terms that enter nowhere; darker is larger."""
+    """The coefficient matrix without all-zero columns; darker is larger."""
     C = findings.coefficients
     used = np.flatnonzero(np.any(C != 0, axis=0)).tolist()
     if not used:
-        return "<p>No term enters.</p>"
+        return "<p>No terms.</p>"
     heads = "".join(f'<th scope="col">{_head(findings, j)}</th>' for j in used)
-    # Terms have units of their own: shades compare coefficients of one term.
+    # Terms have different units: shades compare the coefficients of one term.
     largest = np.nanmax(np.abs(C), axis=0, initial=0)
     rows = "".join(
         f'<tr><th scope="row">{safe(state)}</th>'
@@ -37,7 +37,7 @@ def coefficient_table(findings: Findings) -> str:
 
 
 def edge_table(findings: Findings, found: list[Edge]) -> str:
-    """All arrows: the graph for those who do not see it."""
+    """All edges: the graph for readers who cannot see it."""
     heads = ["from", "to", "terms"]
     strong = any(edge.strength is not None for edge in found)
     sure = any(edge.confidence is not None for edge in found)
@@ -71,7 +71,7 @@ def pairs_table(name: str, pairs: Mapping[str, Any]) -> str:
 
 
 def _head(findings: Findings, j: int) -> str:
-    """The term, without the time that its variables have in an equation."""
+    """The term, without the time index of its variables."""
     inside = term(findings, j, timed=False)
     return formula(inside or "<mn>1</mn>")
 

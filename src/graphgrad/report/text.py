@@ -1,4 +1,4 @@
-"""Names and numbers as HTML: whatever they hold does no harm."""
+"""Names and numbers as safe HTML text."""
 
 import html
 from typing import Any
@@ -8,12 +8,12 @@ import numpy as np
 
 from ..equations.text import rounded
 
-# Marks that change the direction of all that follows.
+# Characters that change the writing direction.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def safe(value: Any) -> str:
-    """Text for HTML, in an element or between quotes.
+    """Escaped text for HTML, in an element or an attribute.
 
     Examples:
         >>> safe('<b>"x"</b>')
@@ -23,7 +23,7 @@ def safe(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    r"""The text with a mark for what no file holds, or what turns the text round.
+    r"""The text with control characters and direction marks replaced.
 
     Examples:
         >>> printable("a\x00b, \N{SNOWMAN}")
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 
 def number(value: float, error: float = np.nan, digits: int = 3) -> str:
-    """A number with its sign, to its digits or those of its error.
+    """A number with its sign, rounded to `digits` or by its standard error.
 
     Examples:
         >>> number(-0.80351, error=0.0123), number(2.0), number(float("nan"))
@@ -53,7 +53,7 @@ def number(value: float, error: float = np.nan, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole percents, never rounded to all or nothing.
+    """A share in whole percents, never rounded to 0 or 100 %.
 
     Examples:
         >>> percent(0.8), percent(0.9999), percent(1.0)

@@ -1,19 +1,19 @@
-"""Fewer points for a picture, without hiding what sticks out."""
+"""Fewer points per plot, without hiding extreme values."""
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-# Some more than a wide screen has columns of pixels for a panel.
+# Slightly more than the pixel columns of a panel on a wide screen.
 MOST_ROWS = 1200
 
 
 def thin(
     *values: Float[np.ndarray, "T"], most: int = MOST_ROWS
 ) -> Int[np.ndarray, "kept"]:
-    """Rows to draw: the lowest and the highest of each stretch, by each of the values.
+    """Rows to draw: the lowest and the highest of each group, for each of the values.
 
-    All rows are kept if there are no more than `most`. Rows that are NaN in all values
-    are not drawn.
+    All rows are kept if there are at most `most`. Rows that are NaN in all values are
+    not drawn.
 
     Examples:
         >>> wave = np.sin(np.arange(10_000.0))
@@ -42,15 +42,15 @@ def sample(
     always: Bool[np.ndarray, "T"],
     most: int = MOST_ROWS,
 ) -> tuple[Int[np.ndarray, "kept"], int]:
-    """Every so many known rows, so that dots lie as densely as they should.
+    """Evenly spaced non-NaN rows, so that the density of dots is preserved.
 
     Args:
-        values: What is drawn; NaN is not.
-        always: Rows to keep beside them, unless they are too many.
+        values: Values to draw; NaN is skipped.
+        always: Rows to keep in addition, unless they are too many.
         most: Number of rows to keep.
 
     Returns:
-        The rows, and of how many each one is kept; 1 if all are there.
+        The rows, and the stride between them; 1 if all are kept.
 
     Examples:
         >>> rows, each = sample(np.arange(10.0), always=np.arange(10) == 7, most=6)
@@ -67,7 +67,7 @@ def sample(
 
 
 def runs(missing: Bool[np.ndarray, "T"]) -> list[tuple[int, int]]:
-    """First and last row of each stretch that is missing.
+    """First and last row of each run of missing values.
 
     Examples:
         >>> runs(np.array([False, True, True, False, True]))

@@ -1,4 +1,4 @@
-"""The summary: what acts on what, and how sure that is."""
+"""The summary in sentences: which variables act on each state, and confidence."""
 
 import numpy as np
 
@@ -9,31 +9,31 @@ from .text import listed, number, percent
 SURE, NEARLY = 0.9, 0.995
 
 DYNAMICS_WORDS = {
-    "flow": "A flow: the terms of an equation add up to dx/dt, the change in a unit of "
+    "flow": "A flow: the terms of an equation add up to dx/dt, the change per unit of "
     "time.",
     "map": "A map: the terms of an equation add up to the next value.",
-    "difference": "A difference: the terms of an equation add up to the change in a "
+    "difference": "A difference: the terms of an equation add up to the change per "
     "step.",
 }
-"""What the equations of each dynamics say."""
+"""Meaning of the equations for each dynamics."""
 
 
 def summary(findings: Findings, found: list[Edge]) -> list[str]:
-    """Sentences for the top of the page, those of the findings last."""
-    return [_size(findings, found), *_sureness(findings, found), *findings.summary]
+    """Sentences for the top of the page, followed by those of the findings."""
+    return [_size(findings, found), *_confidence(findings, found), *findings.summary]
 
 
 def drivers(findings: Findings, found: list[Edge]) -> list[str]:
-    """For each state one sentence: what moves it."""
+    """One sentence per state: the variables in its equation."""
     lines = []
     for a, state in enumerate(findings.states):
         into = [edge for edge in found if edge.target == a]
-        # The others come first: that is what the reader wants to know.
+        # Other variables come first: they are of most interest.
         into.sort(key=lambda edge: edge.source == a)
         names = [_named(findings, edge) for edge in into]
         constant = _constant(findings, a)
         if not names:
-            moved = " a constant alone" if constant else " nothing: its equation is 0"
+            moved = " a constant only" if constant else " nothing: its equation is 0"
             lines.append(f"{state} depends on{moved}.")
         else:
             names += ["a constant"] * constant
@@ -58,12 +58,12 @@ def _size(findings: Findings, found: list[Edge]) -> str:
     possible = findings.coefficients.size
     return (
         f"Of {possible} possible terms, {entered} enter the equations of "
-        f"{_count(len(findings.states), 'state')}. They make "
-        f"{_count(links, 'link')} from one quantity to another."
+        f"{_count(len(findings.states), 'state')}. They form "
+        f"{_count(links, 'link')} between different variables."
     )
 
 
-def _sureness(findings: Findings, found: list[Edge]) -> list[str]:
+def _confidence(findings: Findings, found: list[Edge]) -> list[str]:
     lines = []
     known = [edge for edge in found if edge.confidence is not None]
     if known:
@@ -71,15 +71,15 @@ def _sureness(findings: Findings, found: list[Edge]) -> list[str]:
         least = min(known, key=lambda edge: edge.confidence or 0)
         ends = findings.variables[least.source], findings.states[least.target]
         line = (
-            f"{sure} of {_count(len(known), 'arrow')} of the graph, those of a state "
-            f"on itself included, are at least {percent(SURE)} sure."
+            f"{sure} of {_count(len(known), 'arrow')} of the graph, self-loops "
+            f"included, have a confidence of at least {percent(SURE)}."
         )
         if (least.confidence or 0) < NEARLY:
             how = percent(least.confidence or 0)
-            line += f" The least sure is {ends[0]} on {ends[1]}, {how}."
+            line += f" The lowest is that of {ends[0]} on {ends[1]}, {how}."
         lines.append(line)
     elif found:
-        lines.append("How sure the links are was not worked out.")
+        lines.append("Confidence was not computed.")
     errors = findings.standard_errors
     if errors is not None:
         known_error = (np.abs(findings.coefficients) > 0) & (errors > 0)

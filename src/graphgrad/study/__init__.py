@@ -1,1 +1,1 @@
-"""The numerical study: the tables and figures of the paper, run again."""
+"""The numerical study: reproduces the tables and figures of the paper."""

@@ -1,4 +1,4 @@
-"""The numbers of a table, metric by metric."""
+"""The values of a table, metric by metric."""
 
 from typing import NamedTuple
 
@@ -8,17 +8,17 @@ from .plan import Study
 from .summary import LONG_TAILED, Summaries, Summary, Value
 
 TIMES = ("seconds", "relative_seconds")
-"""What no two runs share."""
+"""Metrics that differ between runs."""
 
 DATA = "data"
-"""The row of what all methods of a cell share."""
+"""Name of the row shared by all methods of a cell."""
 
 SHARE = ".2f"
-"""Format of what lies between 0 and 1."""
+"""Format of values between 0 and 1."""
 
 
 class Metric(NamedTuple):
-    """How a metric is shown: its heading, its unit, its format."""
+    """Heading, unit and format of a metric."""
 
     heading: str
     unit: float = 1
@@ -70,11 +70,11 @@ METRICS = {
     "seconds": Metric("seconds a fit"),
     "relative_seconds": Metric("median time, relative"),
 }
-"""Metrics that have a name of their own; others are shown as they are called."""
+"""Metrics with a heading; others are shown by their name."""
 
 
 class Line(NamedTuple):
-    """A row of a table, one value a cell."""
+    """A row of a table, one value per cell."""
 
     name: str
     values: tuple[Value | None, ...]
@@ -90,11 +90,11 @@ class Block(NamedTuple):
 
 
 def blocks(study: Study, table: Summaries) -> list[Block]:
-    """Numbers of a study, metric by metric; times come last.
+    """Values of a study, metric by metric; times come last.
 
     Args:
         study: The study.
-        table: What its fits come to.
+        table: Summary of its fits.
     """
     wanted = [name for name in study.metrics if name not in TIMES]
     for name in LONG_TAILED:
@@ -109,12 +109,12 @@ def blocks(study: Study, table: Summaries) -> list[Block]:
 
 
 def shown(study: Study, table: Summaries, times: bool) -> list[Block]:
-    """Those that are shown: with times or without."""
+    """The metrics to show: with or without times."""
     return [b for b in blocks(study, table) if times or b.name not in TIMES]
 
 
 def metric(name: str) -> Metric:
-    """How a metric is shown."""
+    """Heading, unit and format of a metric."""
     return METRICS.get(name, Metric(name.replace("_", " ")))
 
 
@@ -133,7 +133,7 @@ def _block(name: str, study: Study, table: Summaries) -> Block:
             unit = np.nan if base is None else base.value
             values = [v and v._replace(value=v.value / unit) for v in values]
         if name == "seconds" and not study.alone:
-            # The fits of a chunk have one time, so that their spread says nothing.
+            # The fits of a chunk share one time, so there is no spread.
             values = [v and v._replace(half=np.nan) for v in values]
         if any(value is not None for value in values):
             lines.append(Line(method, tuple(values)))
@@ -155,15 +155,15 @@ def _base(study: Study) -> int:
 
 
 def _rejected(study: Study, table: Summaries) -> Block:
-    """Share of draws that ran away: all methods of a cell have the same data."""
+    """Share of divergent draws: all methods of a cell have the same data."""
     values = []
     for cell in study.columns:
-        told = [
+        found = [
             value
             for method in study.methods
             if (value := _value("rejected", table.get((cell.label, method))))
         ]
-        values.append(max(told, key=lambda value: value.fits, default=None))
+        values.append(max(found, key=lambda value: value.fits, default=None))
     if all(value is None or value.value == 0 for value in values):
         return Block("rejected", metric("rejected"), ())
     line = Line(DATA, tuple(values))

@@ -1,4 +1,4 @@
-"""How each system fared: a table for those who want to know which stay wrong."""
+"""Results per system: which systems each method recovers."""
 
 import csv
 import io
@@ -20,9 +20,9 @@ class OfSystem(NamedTuple):
     """The fits of a method to a system in a column of the table.
 
     Attributes:
-        fits: How many.
-        exact: How many of them have all terms right.
-        outcomes: How they ended, if they say so.
+        fits: Number of fits.
+        exact: Number of fits with exactly the true terms.
+        outcomes: Outcomes of the fits, if known.
     """
 
     system: str
@@ -39,12 +39,12 @@ def is_by_system(study: Study) -> bool:
 
 
 def systems_csv(study: Study, found: Found, before: str = "") -> str:
-    """One line a system, column and method.
+    """One row per system, column and method.
 
     Args:
         study: The study.
-        found: Its fits, cell by cell.
-        before: Such a table; of each line what has more fits is kept.
+        found: Its fits, by cell.
+        before: An earlier table; of each row the version with more fits is kept.
     """
     old = {
         (row["system"], row["column"], row["method"]): [row[name] for name in COLUMNS]
@@ -84,7 +84,7 @@ def _numbers(fits: Fits) -> list[object]:
 
 
 def from_systems_csv(text: str) -> list[OfSystem]:
-    """What such a table says of exact fits."""
+    """The exact fits according to such a table."""
     return [
         OfSystem(
             *(row["system"], row["column"], row["method"]),
@@ -97,7 +97,7 @@ def from_systems_csv(text: str) -> list[OfSystem]:
 
 
 def wrong(rows: list[OfSystem], method: str) -> Mapping[str, list[OfSystem]]:
-    """By column, the systems that a method does not always get right."""
+    """By column, the systems that a method does not recover in every fit."""
     made = {}
     for row in rows:
         if row.method == method:

@@ -13,12 +13,12 @@ from .tasks import Methods, Outcome, Task, attempt, versions
 CACHE = "JAX_COMPILATION_CACHE_DIR"
 
 PATIENCE = 20
-"""Seconds to wait for a scheduler, and then for a first worker."""
+"""Timeout in seconds for a scheduler, and then for a first worker."""
 
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Executor]:
-    """Tasks on so many processes of this machine, one task at a time in each."""
+    """Tasks on several processes of this machine, one task at a time in each."""
     distributed = _distributed()
     with (
         TemporaryDirectory(prefix="graphgrad-") as compiled,
@@ -27,11 +27,11 @@ def local_cluster(workers: int) -> Iterator[Executor]:
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",
-            memory_limit=0,  # pausing a worker helps nobody here
+            memory_limit=0,  # pausing a worker does not help here
             env={
-                # XLA in one thread: those of several processes wait for each other.
+                # XLA in one thread: several processes compete for the cores.
                 "NPROC": "1",
-                # What one has compiled, the others read.
+                # Processes share compiled programs through this cache.
                 CACHE: os.environ.get(CACHE, compiled),
                 "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1",
             },
@@ -75,9 +75,8 @@ def _executor(client: Any) -> Executor:
     ) -> Iterator[tuple[Task, Outcome]]:
         from distributed import as_completed
 
-        # Method by method: like ones one after the other, so that what the one has
-        # compiled is there for the other. The longest series first, or the last one
-        # keeps all others waiting.
+        # Method by method, so that similar tasks follow one another and reuse compiled
+        # programs. The longest series first, so that none of them is left for the end.
         order = list(dict.fromkeys(task.method for task in tasks))
 
         def place_of(task: Task) -> tuple[int, int]:
@@ -88,14 +87,13 @@ def _executor(client: Any) -> Executor:
             client.submit(attempt, task, methods, key=key, priority=-place)
             for place, (key, task) in enumerate(waiting.items())
         ]
-        # A worker that is lost takes its chunk with it, and another one begins that
-        # chunk anew: Dask sees to it. What has arrived is let go before anything else,
-        # or it would be made anew, too.
+        # If a worker is lost, Dask restarts its chunk on another one. Finished results
+        # are released first, or they would be recomputed, too.
         for future in as_completed(futures):
             task, outcome = waiting[future.key], _outcome(future)
             future.release()
             yield task, outcome
-        # Compiled programs of this study would only hold memory.
+        # Compiled programs of this study only occupy memory.
         client.run(_forget, on_error="ignore")
 
     return execute
@@ -119,7 +117,7 @@ def _key(task: Task) -> str:
 
 
 def _check_versions(client: Any) -> None:
-    """The same numbers come from the same code alone."""
+    """Only the same code gives the same numbers."""
 
     def code(used: dict[str, str]) -> str:
         return f"{used['graphgrad']} (source {used['source']})"

@@ -1,7 +1,7 @@
-"""The data of a study: realisation number i is the same wherever it is drawn.
+"""Simulated data of a study: realisation i is the same wherever it is drawn.
 
-The studies of the paper are of its Euler maps: they are simulated so, and their models
-and coefficients are those of the map. Flows are in `flow_draws`.
+The studies of the paper use its Euler maps: data, models and coefficients are those of
+the map. Flows are in `flow_draws`.
 """
 
 import equinox as eqx
@@ -21,9 +21,9 @@ MOST_REDRAWS = 100_000
 
 
 def lorenz63_unscaled(key: PRNGKeyArray, *, dt: float = 0.025) -> System:
-    """Lorenz 63 as Sec. III-C prints it, from a start of its own, drawn from N(0, I).
+    """Lorenz 63 as printed in Sec. III-C, with a random initial state from N(0, I).
 
-    The process noise of a step has variance 1 whatever its length.
+    The process noise per step has variance 1 for any step length.
     """
     system = lorenz63(dt=dt)
     start = np.asarray(jax.random.normal(key, (system.n_states,)), float)
@@ -35,7 +35,7 @@ def lorenz63_unscaled(key: PRNGKeyArray, *, dt: float = 0.025) -> System:
 
 
 def system_of(cell: Cell, seed: int) -> System:
-    """The system of one realisation; where its parameters are drawn, by the seed."""
+    """The system of one realisation; the seed determines random parameters."""
     if cell.system in SOURCES:
         return SOURCES[cell.system].system(cell)
     key = jax.random.fold_in(jax.random.key(PARAMETERS), seed)
@@ -45,18 +45,18 @@ def system_of(cell: Cell, seed: int) -> System:
 
 
 def draw(cell: Cell, seeds: np.ndarray) -> Draws:
-    """Bounded paths, one a seed, and how many ran away before each of them.
+    """Bounded trajectories, one per seed, and the number of rejected draws of each.
 
-    Realisation i depends on the cell and on i alone, not on those drawn with it.
+    Realisation i depends only on the cell and on i.
     """
     if cell.system in SOURCES:
         return SOURCES[cell.system].draw(cell, np.asarray(seeds))
-    systems, paths = [], []
+    systems, drawn = [], []
     with jax.default_device(jax.devices("cpu")[0]):  # many short calls
         for seed in np.asarray(seeds).tolist():
             system = system_of(cell, seed)
             key = jax.random.fold_in(jax.random.key(DATA), seed)
-            path = system.simulate(
+            simulation = system.simulate(
                 key,
                 steps=cell.steps,
                 scheme="euler",
@@ -64,21 +64,21 @@ def draw(cell: Cell, seeds: np.ndarray) -> Draws:
                 max_redraws=MOST_REDRAWS,
             )
             systems.append(system)
-            paths.append(path)
+            drawn.append(simulation)
     return Draws(
         system=systems[0],
         seeds=np.asarray(seeds),
-        states=np.stack([np.asarray(path.states) for path in paths]),
-        observations=np.stack([np.asarray(path.observations) for path in paths]),
-        rejected=np.array([path.rejected for path in paths]),
+        states=np.stack([np.asarray(one.states) for one in drawn]),
+        observations=np.stack([np.asarray(one.observations) for one in drawn]),
+        rejected=np.array([one.rejected for one in drawn]),
     )
 
 
 def model_of(cell: Cell, draws: Draws) -> StateSpaceModel:
-    """What a method is told: terms and noises, and the truth in its coefficients.
+    """The model given to a method: terms and noises, and the true coefficients.
 
-    Solvers ignore the coefficients. Where the terms cannot represent the truth, they
-    are zero.
+    Solvers ignore the coefficients. They are zero if the terms cannot represent the
+    truth.
     """
     system = draws.system
     initial = draws.states[0, 0] if system.spin_up else system.x0

@@ -1,4 +1,4 @@
-"""Printed numbers beside what can be: of data, of errors, of scores."""
+"""Printed numbers compared with attainable ones: data, errors, scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from .plan import Cell, Study
 from .summary import Summaries, Value
 
 YARDSTICK = "support-known"
-"""The method that is told which entries are not zero."""
+"""The method that is given the support."""
 
 
 def as_stated(study: Study) -> bool:
@@ -19,7 +19,7 @@ def as_stated(study: Study) -> bool:
 
 
 class RanAway(NamedTuple):
-    """Share of draws of a cell that ran away."""
+    """Share of divergent draws of a cell."""
 
     study: str
     cell: str
@@ -40,7 +40,7 @@ class Below(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """A printed specificity, and those that recall and precision imply."""
+    """A printed specificity, and those implied by recall and precision."""
 
     study: str
     cell: str
@@ -52,7 +52,7 @@ class Scores(NamedTuple):
 def ran_away(
     studies: Sequence[Study], tables: Mapping[str, Summaries]
 ) -> list[RanAway]:
-    """Cells with draws that ran away."""
+    """Cells with divergent draws."""
     return [
         RanAway(
             *(study.name, cell.label, value.value),
@@ -85,7 +85,7 @@ def errors(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> list[Be
 
 
 def scores(studies: Sequence[Study]) -> list[Scores]:
-    """Each printed specificity beside those that go with recall and precision."""
+    """Each printed specificity with those implied by recall and precision."""
     made = []
     for study in filter(as_stated, studies):
         for metrics in study.paper.values():
@@ -106,10 +106,10 @@ def scores(studies: Sequence[Study]) -> list[Scores]:
 def implied_specificity(
     recall: float, precision: float, positives: int, negatives: int
 ) -> float:
-    """The specificity that goes with a recall and a precision.
+    """The specificity implied by a recall and a precision.
 
-    Of P positives, R P are found; with precision p, R P (1 - p) / p others are found,
-    too, which are wrong ones among the negatives.
+    Of P positives, R P are found; with precision p, R P (1 - p) / p negatives are found
+    as well, which are false positives.
 
     Examples:
         >>> implied_specificity(1.0, 0.5, positives=7, negatives=14)
@@ -120,7 +120,7 @@ def implied_specificity(
 
 
 def _entries(cell: Cell) -> tuple[int, int]:
-    """Numbers of entries of the true coefficients that are not zero, and that are."""
+    """Numbers of nonzero and of zero entries of the true coefficients."""
     from .draws import system_of
 
     system = system_of(cell, 0)

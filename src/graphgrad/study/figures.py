@@ -1,4 +1,4 @@
-"""The figure of a study: means and 95 % ribbons over what is varied."""
+"""The figure of a study: means and 95 % ribbons against the varied setting."""
 
 import io
 from collections.abc import Callable, Iterable, Mapping
@@ -22,15 +22,15 @@ PANELS = 2
 """Metrics that are drawn."""
 
 FEW = 5
-"""Fits from which on an interval is a ribbon: the wide ones of fewer would hide all."""
+"""Minimum number of fits for a ribbon: the wide intervals of fewer hide the rest."""
 
 MARKERS = "os^Dv<>ph"
 
 
 def ribbon(study: Study, table: Summaries, _: Found) -> "Figure":
-    """Mean and 95 % interval of the first metrics, one line a method.
+    """Mean and 95 % interval of the first metrics, one line per method.
 
-    What the paper printed is drawn in black.
+    Values printed in the paper are black.
     """
     from matplotlib.figure import Figure
 
@@ -63,7 +63,7 @@ def _legend(figure: "Figure", panels: "Iterable[Axes]") -> None:
 
 
 def _shown(name: str, by_name: dict[str, Block]) -> Block:
-    """A metric as it is drawn: medians beside the means that the paper printed."""
+    """The metric as drawn: medians if the paper's printed values are means."""
     block, means = by_name[name], by_name.get(name.removesuffix("_median"))
     if means is None or means is block:
         return block
@@ -72,7 +72,7 @@ def _shown(name: str, by_name: dict[str, Block]) -> Block:
 
 
 def panels(study: Study, table: Summaries, _: Found) -> "Figure":
-    """One row of panels for each of the first metrics, side by side what is varied."""
+    """One row of panels for each of the first metrics, one column per setting."""
     from matplotlib.figure import Figure
 
     by_name = {block.name: block for block in blocks(study, table)}
@@ -88,7 +88,7 @@ def panels(study: Study, table: Summaries, _: Found) -> "Figure":
             _panel(panel, *_part(study, block, axis, places), order)
             if panel is not row[0]:
                 panel.set_ylabel("")
-        # Panels of a row have one scale.
+        # Panels of a row share one scale.
         if block.metric.format == SHARE:
             row[0].set_ylim(-0.03, 1.03)
         else:
@@ -102,7 +102,7 @@ def panels(study: Study, table: Summaries, _: Found) -> "Figure":
 def _part(
     study: Study, block: Block, axis: str, places: Mapping[str, float]
 ) -> tuple[Study, Block]:
-    """What one panel shows: some columns, at places of their own."""
+    """Contents of one panel: some columns, at their positions."""
     at = [i for i, cell in enumerate(study.columns) if cell.label in places]
     cells = [study.columns[i] for i in at]
     part = replace(
@@ -117,10 +117,10 @@ def _part(
 
 
 def intervals(study: Study, table: Summaries, _: Found) -> "Figure":
-    """A number and its interval in the first column, one line a method.
+    """A value and its interval in the first column, one line per method.
 
-    The first metric that is drawn is the number; the same name with `_low` and `_high`
-    are the ends.
+    The first drawn metric is the value; the metrics with the suffixes `_low` and
+    `_high` are the limits.
     """
     from matplotlib.figure import Figure
 
@@ -156,7 +156,7 @@ def _first(line: Line) -> float:
 
 
 def graphs(study: Study, _: Summaries, found: Found) -> "Figure":
-    """The true graph and the one that was found."""
+    """The true graph and the estimated one."""
     from .graphs import graphs as draw
 
     return draw(study, found)
@@ -171,12 +171,12 @@ FIGURES: "dict[str, Callable[[Study, Summaries, Found], Figure]]" = {
 
 
 def png(study: Study, table: Summaries, found: Found) -> bytes:
-    """The figure of a study as a file.
+    """Write the figure of a study to a file.
 
     Args:
         study: The study.
-        table: What its fits come to.
-        found: The fits that are stored.
+        table: Summary of its fits.
+        found: The stored fits.
     """
     file = io.BytesIO()
     FIGURES[study.figure](study, table, found).savefig(file, format="png", dpi=110)
@@ -184,7 +184,7 @@ def png(study: Study, table: Summaries, found: Found) -> bytes:
 
 
 def _order(study: Study) -> dict[str, int]:
-    """Numbers of the methods, for their colours: the same in all studies."""
+    """Indices of the methods, for their colours: the same in all studies."""
     bases = {
         name: name.removesuffix("-states").removesuffix("-time")
         for name in study.methods
@@ -209,7 +209,7 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
             i = order[line.name]
             style = "-" if i < len(COLOURS) else "--"
             if study.axis == "cell":
-                style = ""  # nothing lies between cells
+                style = ""  # cells are not connected
             _draw(
                 panel, xs, line, block, COLOURS[i % len(COLOURS)], MARKERS[i % 9], style
             )
@@ -227,7 +227,7 @@ def _panel(panel: "Axes", study: Study, block: Block, order: dict[str, int]) -> 
 
 
 def _scale(panel: "Axes", block: Block) -> None:
-    """Limits of a share; logarithms of what spans decades."""
+    """Limits of a share; logarithmic scale for values over several decades."""
     heights = np.array(
         [v.value for line in block.lines for v in line.values if v is not None]
     )

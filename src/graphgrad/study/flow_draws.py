@@ -1,7 +1,7 @@
-"""The data of the scoreboards: flows, integrated accurately and seen through noise.
+"""Data of the scoreboards: flows, integrated accurately, with measurement noise.
 
-Realisation i has the i-th noise. It depends on the name of the system and on i alone:
-methods see the same draws, and columns the same ones at another size.
+Realisation i has the i-th noise. It depends only on the name of the system and on i:
+methods see the same draws, and columns the same ones at another scale.
 """
 
 from collections.abc import Callable
@@ -23,14 +23,14 @@ LORENZ = {
 
 
 class Source(NamedTuple):
-    """Where data come from: the system of a cell, and draws of it."""
+    """A source of data: the system of a cell, and draws of it."""
 
     system: Callable[[Cell], System]
     draw: Callable[[Cell, np.ndarray], Draws]
 
 
 def _seen(system: System, name: str, states: np.ndarray, seeds: np.ndarray) -> Draws:
-    """States that are the same whatever the seed, and their observations."""
+    """States that are the same for all seeds, and their observations."""
     size = np.sqrt(system.observation_noise)
     noises = [noise_of(name, seed, states.shape) for seed in seeds.tolist()]
     return Draws(
@@ -46,12 +46,12 @@ def _system(rate: PolynomialRate, name: str, states: tuple[str, ...], **of) -> S
     return System(name, states, rate, initial_noise=1.0, bound=np.inf, **of)
 
 
-# One of the flows of `dysts`: options `name`, `points` (a period), `noise` (a share of
-# each column's standard deviation) or `rms` (of the root mean square of all entries),
-# and `series`, if there are several, from as many points of the attractor.
+# One of the flows of `dysts`: options `name`, `points` (per period), `noise` (as a
+# share of each column's standard deviation) or `rms` (of the root mean square of all
+# entries), and `series`, if there are several, from as many points of the attractor.
 
 
-def _paths(cell: Cell) -> np.ndarray:
+def _states(cell: Cell) -> np.ndarray:
     """`(series, T, Nx)`."""
     name, points = cell.options["name"], cell.options["points"]
     each = range(cell.options.get("series", 1))
@@ -59,13 +59,13 @@ def _paths(cell: Cell) -> np.ndarray:
 
 
 def _flow(cell: Cell) -> System:
-    flow, paths = flow_systems()[cell.options["name"]], _paths(cell)
+    flow, states = flow_systems()[cell.options["name"]], _states(cell)
     if "rms" in cell.options:
         size = np.full(
-            len(flow.states), cell.options["rms"] * np.sqrt(np.mean(paths**2))
+            len(flow.states), cell.options["rms"] * np.sqrt(np.mean(states**2))
         )
     else:
-        size = cell.options["noise"] * paths.std(axis=(0, 1))
+        size = cell.options["noise"] * states.std(axis=(0, 1))
     return _system(
         PolynomialRate(Polynomial(len(flow.states), flow.degree), flow.coefficients),
         flow.name,
@@ -78,17 +78,17 @@ def _flow(cell: Cell) -> System:
 
 
 def _draw_flow(cell: Cell, seeds: np.ndarray) -> Draws:
-    states = _paths(cell)
+    states = _states(cell)
     several = cell.options.get("series", 1) > 1
     return _seen(
         _flow(cell), cell.options["name"], states if several else states[0], seeds
     )
 
 
-# Lorenz as ODR-BINDy's script Lorenz_heatmap.m has it (arXiv 2507.23426): the first row
-# is the start, and noise is `eps` times the deviation of all entries of ten units of
-# time, whatever the length of the series. The script draws every repetition alike; here
-# each has a seed of its own.
+# Lorenz as in ODR-BINDy's script Lorenz_heatmap.m (arXiv 2507.23426): the first row is
+# the initial state, and noise is `eps` times the standard deviation of all entries of
+# ten units of time, for any length of the series. The script uses one seed for all
+# repetitions; here each has its own.
 
 ODR_STEP = 0.01
 ODR_START = np.array([-8.0, 8.0, 27.0])
@@ -117,12 +117,12 @@ def _draw_odr(cell: Cell, seeds: np.ndarray) -> Draws:
     return _seen(_odr(cell), "lorenz-odr", _odr_path(cell.steps), seeds)
 
 
-# Lorenz with process noise as the notebook on discretisations of dynestyx has it: unit
-# diffusion, x1 alone seen with unit variance at 100 times from 0 to 4, the start from
-# N((1, 1, 1), 0.01 I), Heun's steps of 1e-3.
+# Lorenz with process noise as in the notebook on discretisations of dynestyx: unit
+# diffusion, only x1 observed, with unit variance at 100 times from 0 to 4, the initial
+# state from N((1, 1, 1), 0.01 I), Heun's steps of 1e-3.
 
 SDE_STEPS = 40
-"""Steps of an interval."""
+"""Steps per interval."""
 
 
 def _sde(cell: Cell) -> System:
@@ -152,14 +152,14 @@ def _draw_sde(cell: Cell, seeds: np.ndarray) -> Draws:
     )
     h = system.dt / SDE_STEPS
     x = 1 + 0.1 * numbers[:, 0]
-    path = [x]
+    xs = [x]
     for k in range(1, inner + 1):
         kick = np.sqrt(h) * numbers[:, k]
         slope = rate(x)
         x = x + h / 2 * (slope + rate(x + h * slope + kick)) + kick
         if k % SDE_STEPS == 0:
-            path.append(x)
-    states = np.stack(path, axis=1)
+            xs.append(x)
+    states = np.stack(xs, axis=1)
     noise = np.stack(
         [noise_of("lorenz-sde, seen", seed, (cell.steps, 1)) for seed in seeds.tolist()]
     )
@@ -177,4 +177,4 @@ SOURCES = {
     "lorenz-odr": Source(_odr, _draw_odr),
     "lorenz-sde": Source(_sde, _draw_sde),
 }
-"""By the name that a cell calls its system."""
+"""Sources by the system name of a cell."""

@@ -9,32 +9,32 @@ NEAR = 0.1
 
 
 def support_f1(found: np.ndarray, truth: np.ndarray) -> float:
-    """F1 of the terms found: 1 where all are right."""
+    """F1 of the support: 1 if all terms are right."""
     right = np.sum((found != 0) & (truth != 0))
     return 2 * float(right) / max(np.count_nonzero(found) + np.count_nonzero(truth), 1)
 
 
 def relative_error(found: np.ndarray, truth: np.ndarray) -> float:
-    """Median over the true terms of |error| / |coefficient|; 1 for one not found."""
+    """Median over the true terms of |error| / |coefficient|; 1 for a missing term."""
     on = truth != 0
     return float(np.median(np.abs(found - truth)[on] / np.abs(truth)[on]))
 
 
 def spectral_error(found: np.ndarray, truth: np.ndarray) -> float:
-    """Error by the spectral norm, relative: that of Kaptanoglu et al. 2023."""
+    """Relative error in the spectral norm: that of Kaptanoglu et al. 2023."""
     return float(np.linalg.norm(found - truth, 2) / np.linalg.norm(truth, 2))
 
 
 def scored_rates(cell: Cell, draws: Draws, rates: np.ndarray) -> Results:
-    """Scores of estimated rates; the estimates come along as `coefficients`.
+    """Scores of estimated rates; the estimates are returned as `coefficients`.
 
-    `exact` says that all terms are right and no other is there; `near` that the
-    spectral error is below 0.1.
+    `exact` means that the support is exactly right; `near` that the spectral error is
+    below 0.1.
 
     Args:
         cell: The cell.
         draws: Its data.
-        rates: `(n, Nx, M)`; all zero for a fit that gave no rates.
+        rates: `(n, Nx, M)`; all zero for a fit without rates.
     """
     truth = draws.system.coefficients(cell.degree, dynamics="flow")
     spectral = np.array([spectral_error(one, truth) for one in rates])

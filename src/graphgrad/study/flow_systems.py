@@ -1,7 +1,7 @@
-"""Polynomial flows that nobody here wrote: 81 of the package `dysts`, and their series.
+"""Polynomial flows from an external source: 81 of the package `dysts`.
 
-`flow_systems.json` has them as `benchmarks/extract_flows.py` found them: coefficients,
-a period, and points of the attractor. (Gilpin, Chaos as an interpretable benchmark for
+`flow_systems.json` is written by `benchmarks/extract_flows.py`: coefficients, a period,
+and points of the attractor. (Gilpin, Chaos as an interpretable benchmark for
 forecasting and data-driven modelling, 2021, arXiv 2110.05266.)
 """
 
@@ -20,7 +20,7 @@ from ..library.degrees import degree_matrix
 from ..systems.rates import polynomial_rate
 
 TOLERANCE = 1e-12
-"""Of the integration, relative to the size of each state."""
+"""Tolerance of the integration, relative to the size of each state."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class FlowSystem:
     """dx/dt = A phi(x), with phi all monomials up to the degree.
 
     Attributes:
-        name: As `dysts` calls it.
+        name: Name in `dysts`.
         states: Names of the states.
-        degree: The highest of its terms.
-        period: Time of the dominant oscillation, as `dysts` estimated it.
+        degree: Highest degree of its terms.
+        period: Period of the dominant oscillation, as estimated by `dysts`.
         coefficients: `(Nx, M)`, A.
         starts: `(n, Nx)`. Points of the attractor, ten periods apart.
     """
@@ -51,7 +51,7 @@ class FlowSystem:
             self.degree,
             f"The equations of {self.name} have degree {self.degree}.",
         )
-        known = self.coefficients.shape[1]  # terms of a lower degree come first
+        known = self.coefficients.shape[1]  # terms of lower degree come first
         full = np.zeros(
             (len(self.states), degree_matrix(len(self.states), degree).shape[1])
         )
@@ -61,7 +61,7 @@ class FlowSystem:
 
 @cache
 def flow_systems() -> dict[str, FlowSystem]:
-    """All of them, by name.
+    """All flows, by name.
 
     Examples:
         >>> len(flow_systems())
@@ -71,26 +71,26 @@ def flow_systems() -> dict[str, FlowSystem]:
         (('x', 'y', 'z'), 2, [0.0, 28.0, -1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0])
     """
     file = files("graphgrad.study").joinpath("flow_systems.json")
-    told = json.loads(file.read_text("utf-8"))["systems"]
-    return {name: _system(name, one) for name, one in told.items()}
+    parsed = json.loads(file.read_text("utf-8"))["systems"]
+    return {name: _system(name, one) for name, one in parsed.items()}
 
 
-def _system(name: str, told: dict[str, Any]) -> FlowSystem:
-    rate = polynomial_rate(told["rates"])
+def _system(name: str, entry: dict[str, Any]) -> FlowSystem:
+    rate = polynomial_rate(entry["rates"])
     return FlowSystem(
         name=name,
-        states=tuple(told["rates"]),
+        states=tuple(entry["rates"]),
         degree=rate.library.degree,
-        period=told["period"],
+        period=entry["period"],
         coefficients=rate.coefficients,
-        starts=np.array(told["starts"]),
+        starts=np.array(entry["starts"]),
     )
 
 
 def for_development(name: str) -> bool:
-    """Whether a system may be looked at while methods change; others are held back.
+    """Whether a system is for development of methods; the others are held out.
 
-    By the first byte of a hash of its name, so that nobody chose.
+    Decided by the first byte of a hash of its name, so that there is no selection.
 
     Examples:
         >>> sum(map(for_development, flow_systems()))
@@ -102,16 +102,16 @@ def for_development(name: str) -> bool:
 def integrate(
     coefficients: np.ndarray, degree: int, times: np.ndarray, start: np.ndarray
 ) -> np.ndarray:
-    """States of dx/dt = A phi(x) at some times, the first of which is the start's.
+    """States of dx/dt = A phi(x) at some times, the first being that of the start.
 
     Args:
         coefficients: `(Nx, M)`, A.
-        degree: Highest of the monomials phi.
-        times: `(T,)`, rising.
+        degree: Highest degree of the monomials phi.
+        times: `(T,)`, ascending.
         start: `(Nx,)`.
 
     Returns:
-        `(T, Nx)`, each interval to about 1e-11 of a state's size.
+        `(T, Nx)`, each interval with an error of about 1e-11 of a state's size.
     """
     from scipy.integrate import solve_ivp
 
@@ -123,20 +123,20 @@ def integrate(
     ]
 
     def rate(_: float, x: np.ndarray) -> list[float]:
-        # Of a few numbers, faster by themselves than as arrays.
+        # For a few numbers, scalars are faster than arrays.
         values = x.tolist()
         return [sum(c * prod([values[i] for i in f]) for c, f in row) for row in rates]
 
-    path = solve_ivp(
+    solution = solve_ivp(
         *(rate, times[[0, -1]], start),
         method="DOP853",
         t_eval=times,
         rtol=TOLERANCE,
         atol=TOLERANCE * np.maximum(np.abs(start), 1e-3 * np.abs(start).max()),
     )
-    if not path.success:
-        raise ValueError(f"The flow could not be integrated: {path.message}")
-    return path.y.T
+    if not solution.success:
+        raise ValueError(f"The flow could not be integrated: {solution.message}")
+    return solution.y.T
 
 
 @cache
@@ -153,9 +153,9 @@ def trajectory(
 
     Args:
         name: The system.
-        points: Rows in a period.
+        points: Rows per period.
         rows: Length of the series.
-        start: Which point of the attractor is its first row.
+        start: Index of the point of the attractor that is the first row.
     """
     check_choice("name", name, flow_systems())
     return _trajectory(name, points, rows, start).copy()
@@ -170,20 +170,20 @@ def noise_of(name: str, seed: int, shape: tuple[int, ...]) -> np.ndarray:
 def flow_series(
     name: str, points_per_period: int, noise: float, seed: int, rows: int = 500
 ) -> tuple[np.ndarray, float, np.ndarray, tuple[str, ...]]:
-    """One series with measurement noise: what a method sees, and the truth.
+    """One series with measurement noise: the observations, and the truth.
 
-    The states are the same whatever the seed, which draws the noise alone.
+    The states are the same for all seeds; only the noise depends on the seed.
 
     Args:
         name: The system.
-        points_per_period: Rows in a period.
+        points_per_period: Rows per period.
         noise: Standard deviation of the noise as a share of each column's own: 0.01.
-        seed: Of the noise.
+        seed: Seed of the noise.
         rows: Length of the series.
 
     Returns:
         Observations `(rows, Nx)`, the time between rows, the true rates `(Nx, M)` for
-        `Polynomial(Nx, degree)` with the system's own degree, and names of the states.
+        `Polynomial(Nx, degree)` with the system's own degree, and the state names.
 
     Examples:
         >>> ys, dt, truth, states = flow_series("Lorenz", 100, 0.01, seed=0)

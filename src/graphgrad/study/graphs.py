@@ -1,4 +1,4 @@
-"""The graph that each method found beside the true one: the paper's graph figures."""
+"""The estimated graph of each method and the true one: the paper's graph figures."""
 
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ ZERO = 1e-6
 def graphs(study: Study, found: Found) -> "Figure":
     """The true graph, then that of the first realisation of each method.
 
-    Links with the right terms are blue, those with wrong terms red, invented ones in
-    another colour and missed ones dashed. Of the cells the last one is drawn.
+    Links with right terms are blue, those with wrong terms red, invented ones in
+    another colour and missed ones dashed. Only the last cell is drawn.
     """
     from matplotlib.figure import Figure
 
@@ -48,7 +48,7 @@ def graphs(study: Study, found: Found) -> "Figure":
             f"{method}: {counts['right']} right, {counts['wrong terms']} with wrong "
             f"terms,\n{counts['missed']} missed, {counts['invented']} invented",
             fontsize=10,
-            pad=14,  # a loop's terms stand above its node
+            pad=14,  # the terms of a loop are above its node
         )
     figure.suptitle(f"{study.title}, {cell.label}\n", fontsize=11)
     return figure

@@ -1,4 +1,4 @@
-"""The page "Reproducing the paper", from what is stored."""
+"""The page "Reproducing the paper", from the stored results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,11 +13,11 @@ HEAD = """\
 
 <!-- Written by `graphgrad reproduce page --out docs`; changes belong there. -->
 
-Every table and figure of the paper's numerical study, run again with the paper's
-solvers, with ours, with peers, and with two yardsticks: `support-known` is told which
-coefficients are not zero, `states-known` sees the states without noise. Whatever has a
-name of its own in a table is a method of this project or of a peer; rows that begin
-with "paper:" are as printed.
+Every table and figure of the paper's numerical study, reproduced with the paper's
+solvers, with ours, with peers, and with two yardsticks: `support-known` is given the
+support of the coefficients, `states-known` sees the states without noise. A row named
+after a method is a method of this project or of a peer; rows that begin with "paper:"
+are as printed.
 
 ```
 graphgrad reproduce list
@@ -26,12 +26,12 @@ graphgrad reproduce all --workers 8
 graphgrad reproduce all --cluster tcp://10.0.0.1:8786
 ```
 
-Results go to `study.sqlite`, one row a fit, and what is there is not run again. Of each
-method in each cell this page has what has more fits, the results stored or the table
-that was beside the page before, so that it can be extended on another machine. The
-numbers of a realisation depend on its study, its method and its own number, in the last
-digits on those of its chunk, but not on where it is run, as long as versions and kind
-of device are the same.
+Results are stored in `study.sqlite`, one row per fit; stored fits are not run again.
+For each method and cell this page has the version with more fits, the stored results or
+the table written before, so that it can be extended on another machine. The numbers of
+a realisation depend on its study, method and index, and in the last digits on the other
+realisations of its chunk, but not on where it is run, given the same versions and kind
+of device.
 """
 
 
@@ -40,7 +40,7 @@ def page(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
 
     Args:
         studies: All studies.
-        tables: What the fits of each come to, by its name.
+        tables: Summaries of the fits of each, by its name.
     """
     run = [study for study in studies if tables[study.name]]
     parts = [HEAD, what_was_run(studies, tables)]
@@ -58,7 +58,7 @@ def page(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
 
 
 def what_was_run(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
-    """Numbers of fits and hours, study by study, and what they were made with."""
+    """Numbers of fits and hours per study, and versions."""
     rows = []
     for study in studies:
         summaries = tables[study.name].values()
@@ -76,7 +76,7 @@ def what_was_run(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> s
 
 
 def _seconds(summary: Summary) -> float:
-    """Of all fits; none if the table was written without times."""
+    """Hours of all fits; none if the table was written without times."""
     mean = summary.values.get("seconds")
     return 0.0 if mean is None else summary.fits * mean.value
 
@@ -87,14 +87,14 @@ def _ran_away(cells: Sequence[RanAway]) -> str:
     worst = max(cells, key=lambda cell: cell.share)
     rows = [(c.study, c.cell, f"{100 * c.share:.0f} %", c.draws) for c in cells]
     return f"""\
-### Draws that run away
+### Divergent draws
 
-With the step that is stated, a path of the discretised system may leave the attractor
-and grow beyond all bounds. The paper does not say how such draws were treated. We throw
-them away and draw again, so that all data are of paths that stayed. The share that was
-thrown away is highest in {worst.study}, {worst.cell}: {100 * worst.share:.0f} %.
+With the step that is stated, a trajectory of the discretised system may leave the
+attractor and diverge. The paper does not say how such draws were treated. We reject and
+redraw them, so that all data are bounded trajectories. The rejected share is
+highest in {worst.study}, {worst.cell}: {100 * worst.share:.0f} %.
 
-{_table(("study", "cell", "thrown away", "draws"), rows)}"""
+{_table(("study", "cell", "rejected", "draws"), rows)}"""
 
 
 def _errors(cells: Sequence[Below]) -> str:
@@ -113,21 +113,21 @@ def _errors(cells: Sequence[Below]) -> str:
         *("yardstick, mean", "yardstick, median", "printed / mean"),
     )
     return f"""\
-### Errors beside that of a method that knows the support
+### Errors compared with a method that knows the support
 
-`support-known` estimates only the coefficients that are not zero. A method that must
-also find which ones these are has more to learn from the same data.
+`support-known` estimates only the nonzero coefficients. A method that also has to
+select them has more to estimate from the same data.
 
 {_counted(cells)}
 
-RMSE in 1e-3, over all entries of C; it may be that the paper's RMSE has another scale
-or another average, which we could not find in the text.
+RMSE in 1e-3, over all entries of C; the paper's RMSE may have another scale or another
+average, which we could not find in the text.
 
 {_table(head, rows)}"""
 
 
 def _counted(cells: Sequence[Below]) -> str:
-    """How many printed errors are below the yardstick, by whose data it had."""
+    """Number of printed errors below the yardstick, by origin of its data."""
     said = []
     for stated, whose in ((True, "as stated"), (False, "of the `-stable` studies")):
         ones = [c for c in cells if c.stated == stated]
@@ -144,10 +144,10 @@ def _counted(cells: Sequence[Below]) -> str:
 def _not_stated() -> str:
     listed = "\n".join(f"- {one}" for one in not_stated())
     return f"""\
-### What had to be chosen
+### Choices that the paper leaves open
 
-The paper does not state all that a second run needs; our choices stand below the tables
-of the studies that they touch.
+The paper does not state everything needed to reproduce it; our choices are listed below
+the tables of the studies concerned.
 
 {listed}
 """
@@ -167,12 +167,12 @@ def _scores(cells: Sequence[Scores]) -> str:
     ]
     head = ("study", "cell", "printed", "if nonzeros are positive", "if zeros are")
     return f"""\
-### Specificity beside recall and precision
+### Specificity compared with recall and precision
 
-With the number of true nonzeros and zeros, recall and precision fix the number of false
-positives, and so the specificity. (For averages of scores this holds nearly, not
-exactly.) In {len(apart)} of {len(cells)} cells the printed specificity is more than
-0.02 away from both readings of "positive".
+Given the numbers of true nonzeros and zeros, recall and precision determine the number
+of false positives, and so the specificity. (For averages of scores this holds
+approximately.) In {len(apart)} of {len(cells)} cells the printed specificity is more
+than 0.02 away from both readings of "positive".
 
 {_table(head, rows)}"""
 

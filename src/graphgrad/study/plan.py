@@ -1,4 +1,4 @@
-"""What a study is: cells, methods, and how many realisations each of them gets."""
+"""The definition of a study: cells, methods and numbers of realisations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ import numpy as np
 from ..systems import System
 
 REALISATIONS = 150
-"""As many as the paper has."""
+"""The number of realisations in the paper."""
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,13 @@ class Cell:
     """One column of a table: a system, a length, a degree.
 
     Attributes:
-        label: What stands above the column, such as `T=25`.
-        x: Where the cell stands on the axis of the figure.
+        label: Column heading, such as `T=25`.
+        x: Position of the cell on the axis of the figure.
         system: Name of the system in `graphgrad.systems`.
-        options: What the system is called with.
+        options: Arguments of the system.
         steps: Number of observations.
-        degree: Highest degree of the terms that a method may use.
-        settings: What methods of this study alone want to know.
+        degree: Highest degree of the terms in the library.
+        settings: Settings specific to methods of this study.
     """
 
     label: str
@@ -36,41 +36,40 @@ class Cell:
 
     @property
     def column(self) -> str:
-        """Column of the table that it is counted in: its own, or one it shares."""
+        """Column of the table to which the cell belongs: its own, or a shared one."""
         return self.settings.get("column", self.label)
 
     @property
     def names(self) -> set[str]:
-        """What it may be asked for by: its label, its column, its system's name."""
+        """Names by which it can be selected: its label, its column, its system."""
         return {self.label, self.column, self.options.get("name", self.label)}
 
 
 @dataclass(frozen=True)
 class Study:
-    """A table of the paper, or one that answers it.
+    """A table of the paper, or one that extends it.
 
     Attributes:
-        name: How `graphgrad reproduce` calls it.
+        name: Name for `graphgrad reproduce`.
         title: Heading of its table.
-        cells: Its columns, or what they are made of.
+        cells: Its columns, or the cells that columns are made of.
         methods: Names of the methods, in the order of the table.
         metrics: Names of the metrics that the table shows.
-        drawn: Those in the figure, two at most; the first of the table if none is
-            named.
-        paper: What the paper printed: by row of its table, then by metric, one number
-            a column, NaN where there is none.
-        printed_by: Who printed it.
-        folder: Page of the documentation that it is on, and folder of its files there.
-        most: Realisations that a method gets at most, where not all are affordable.
-        chunk: Realisations that one call fits. Results may depend on it in the last
-            digits, so it is fixed here, whatever the machine.
-        axis: What `x` of the cells is.
-        alone: Whether fits are timed, and run one after another on a quiet core.
-        remarks: What a reader of the table must know.
+        drawn: Metrics in the figure, two at most; by default the first of the table.
+        paper: Values printed in the paper: by row of its table, then by metric, one
+            number per column, NaN where there is none.
+        printed_by: Source of the printed values.
+        folder: Page of the documentation, and folder of its files.
+        most: Maximum number of realisations per method, where not all are affordable.
+        chunk: Realisations fitted in one call. Results may depend on it in the last
+            digits, so it is fixed here, independent of the machine.
+        axis: Label of the axis of `x`.
+        alone: Whether fits are timed, and run one after another on an idle core.
+        remarks: Notes below the table.
         figure: Which of `figures.FIGURES` draws it.
-        panels: Of a figure by panels: what is on the axis of each, and where its
-            columns stand there.
-        keep_coefficients: Whether the coefficients of every fit are stored, too.
+        panels: For a figure with panels: the axis label of each, and the positions of
+            its columns.
+        keep_coefficients: Whether to store the coefficients of every fit.
     """
 
     name: str
@@ -93,7 +92,7 @@ class Study:
 
     @property
     def columns(self) -> tuple[Cell, ...]:
-        """Columns of the table: cells, each for all that are counted with it."""
+        """Columns of the table: cells, each with all that share its column."""
         first = {cell.column: cell for cell in reversed(self.cells)}
         order = dict.fromkeys(cell.column for cell in self.cells)
         return tuple(replace(first[name], label=name) for name in order)
@@ -104,11 +103,11 @@ class Draws:
     """The data of one chunk.
 
     Attributes:
-        system: That they were drawn from.
-        seeds: `(n,)`. Number of each realisation; data and fit depend on it alone.
+        system: The system they were drawn from.
+        seeds: `(n,)`. Index of each realisation; it determines data and fit.
         states: `(n, T + 1, Nx)`; of flows `(n, T, Nx)`, at the times of the rows.
         observations: `(n, T, Ny)`, or `(n, series, T, Ny)`.
-        rejected: `(n,)`. Draws that ran away before this one.
+        rejected: `(n,)`. Number of rejected (divergent) draws before this one.
     """
 
     system: System
@@ -119,10 +118,10 @@ class Draws:
 
 
 Results = dict[str, np.ndarray]
-"""Metrics by name, one number a realisation.
+"""Metrics by name, one number per realisation.
 
-`seconds` replaces the time that is measured around the method, and `coefficients`,
-`(n, Nx, M)`, are stored where the study keeps them.
+`seconds` overrides the time measured around the method, and `coefficients`, `(n, Nx,
+M)`, are stored if the study keeps them.
 """
 
 Method = Callable[[Cell, Draws], Results]
@@ -131,15 +130,15 @@ Method = Callable[[Cell, Draws], Results]
 
 @dataclass(frozen=True)
 class Fits:
-    """What is stored of one method in one cell, or in those of a column.
+    """The stored results of one method in one cell, or in the cells of a column.
 
     Attributes:
-        seeds: `(n,)`, rising.
-        metrics: By name, `(n,)`; NaN where a fit has none.
+        seeds: `(n,)`, ascending.
+        metrics: By name, `(n,)`; NaN where missing.
         seconds: `(n,)`.
         coefficients: `(n, Nx, M)`, if they were kept.
-        versions: Each set of versions and devices that fits were made with.
-        groups: `(n,)`. Which of several cells each belongs to; None for a single one.
+        versions: Each set of versions and devices used for the fits.
+        groups: `(n,)`. Index of the cell of each fit; None for a single cell.
     """
 
     seeds: np.ndarray
@@ -155,7 +154,7 @@ Found = Mapping[tuple[str, str], Fits]
 
 
 def together(parts: Sequence[Fits]) -> Fits:
-    """The fits of several cells as those of one; of a single cell as they are."""
+    """The fits of several cells merged into one; a single cell is unchanged."""
     if len(parts) == 1:
         return parts[0]
     names = dict.fromkeys(name for part in parts for name in part.metrics)
@@ -171,7 +170,7 @@ def together(parts: Sequence[Fits]) -> Fits:
             for name in names
         },
         seconds=np.concatenate([part.seconds for part in parts]),
-        coefficients=None,  # of several systems
+        coefficients=None,  # they belong to several systems
         versions=tuple(
             {str(used): used for part in parts for used in part.versions}.values()
         ),

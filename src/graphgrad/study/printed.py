@@ -1,4 +1,4 @@
-"""What the paper printed, as data of the package."""
+"""Numbers printed in the paper, as package data."""
 
 import json
 from functools import cache
@@ -17,18 +17,18 @@ def _tables() -> dict[str, Any]:
 
 
 def not_stated() -> tuple[str, ...]:
-    """What a reader would have to know to do the same, and is not told."""
+    """Settings needed to reproduce the paper that it does not state."""
     return tuple(_tables()["settings"]["not_stated_in_the_paper"])
 
 
 def printed(table: str, *, first: int = 0) -> dict[str, dict[str, tuple[float, ...]]]:
-    """A table of the paper: by row, then by metric, one number a cell.
+    """A table of the paper: by row, then by metric, one number per cell.
 
-    Errors come in plain units, not in the 1e-3 that the paper prints.
+    Errors are in plain units, not in the 1e-3 of the paper.
 
     Args:
         table: Its name in `paper.json`.
-        first: Cells left out at the front.
+        first: Number of leading cells to leave out.
 
     Examples:
         >>> printed("lorenz63-d2")["pMLE"]["rmse"]

@@ -1,4 +1,4 @@
-"""What others published on the scoreboards, as data of the package."""
+"""Numbers published by others for the scoreboards, as package data."""
 
 import json
 from functools import cache
@@ -8,7 +8,7 @@ from typing import Any
 
 @cache
 def published(scoreboard: str) -> dict[str, Any]:
-    """What is known of one scoreboard, and where it was printed.
+    """The published numbers of one scoreboard, and their source.
 
     Examples:
         >>> published("flows-published")["below_0.1"]["MIOSR"]

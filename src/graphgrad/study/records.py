@@ -15,15 +15,15 @@ COLUMNS = (
     *("study", "metric", "row", "source", "cell", "x", "value", "half", "n", "fits"),
     *("configuration", "made"),
 )
-"""Of the table as CSV; the last two stand once for each method and cell."""
+"""Columns of the CSV table; the last two are set once per method and cell."""
 
 
 def as_csv(study: Study, table: Summaries, *, times: bool = True) -> str:
-    """One line a number, to the last digit: for other programs, and for `from_csv`."""
+    """One row per number, in full precision: for other programs, and for `from_csv`."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    told = set()
+    written = set()
     for block in shown(study, table, times):
         for line in block.lines:
             source = "paper" if line.printed else "ours"
@@ -32,10 +32,10 @@ def as_csv(study: Study, table: Summaries, *, times: bool = True) -> str:
                     continue
                 place = (cell.label, line.name)
                 once = ["", ""]
-                if place in table and place not in told:
+                if place in table and place not in written:
                     made = "; ".join(table[place].made)
                     once = [_configuration(study, cell.label), made]
-                    told.add(place)
+                    written.add(place)
                 counts = ["", ""] if line.printed else [value.known, value.fits]
                 writer.writerow(
                     [
@@ -48,15 +48,15 @@ def as_csv(study: Study, table: Summaries, *, times: bool = True) -> str:
 
 
 def from_csv(study: Study, text: str) -> dict[tuple[str, str], Summary]:
-    """What the fits came to, from a table that was written before.
+    """Summaries of the fits, from a table written earlier.
 
-    Cells that have been configured anew since are left out.
+    Cells whose configuration has changed since are left out.
     """
     rows = list(csv.DictReader(io.StringIO(text)))
     if not rows or set(rows[0]) != set(COLUMNS):
         raise ValueError(
             f"{study.name}.csv must have the columns {', '.join(COLUMNS)}. "
-            "Remove it, and the page has what is stored alone."
+            "Remove it, and the page uses only the stored results."
         )
     now = {cell.label: _configuration(study, cell.label) for cell in study.columns}
     values: dict[tuple[str, str], dict[str, Value]] = {}
@@ -78,7 +78,7 @@ def from_csv(study: Study, text: str) -> dict[tuple[str, str], Summary]:
 
 
 def _configuration(study: Study, column: str) -> str:
-    """Of the cells of a column."""
+    """Digest of the cells of a column."""
     each = [configuration(c, study.chunk) for c in study.cells if c.column == column]
     return (
         each[0] if len(each) == 1 else sha256("".join(each).encode()).hexdigest()[:16]

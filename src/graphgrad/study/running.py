@@ -1,4 +1,4 @@
-"""Runs tasks, keeps what they give, and says how long it will take."""
+"""Runs tasks, stores their results, and estimates the time left."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,18 +8,18 @@ from .store import Store
 from .tasks import Methods, Outcome, Task, attempt
 
 Executor = Callable[[Sequence[Task], Methods], Iterable[tuple[Task, Outcome]]]
-"""Does tasks, in any order, and gives each with what came of it."""
+"""Executes tasks, in any order, and yields each with its outcome."""
 
 
 class Progress(NamedTuple):
-    """Where a run is.
+    """Progress of a run.
 
     Attributes:
-        done: Tasks that are over.
+        done: Number of finished tasks.
         total: Tasks of this run.
-        left: Seconds left, by the times of tasks that are over; None before the first.
-        task: The last one that ended.
-        fault: What went wrong with it, or None.
+        left: Estimated seconds left; None before the first task has finished.
+        task: The last finished task.
+        fault: Error of that task, or None.
     """
 
     done: int
@@ -43,38 +43,38 @@ def run(
     *,
     execute: Executor = here,
     methods: Methods = None,
-    tell: Callable[[Progress], None] = lambda _: None,
+    callback: Callable[[Progress], None] = lambda _: None,
 ) -> list[str]:
-    """Run tasks that the store lacks, and store each as soon as it is done.
+    """Run the tasks that are not stored yet, and store each when it is done.
 
     Args:
-        tasks: What is wanted.
-        store: Where rows go; this process alone writes there.
-        execute: How tasks are done.
-        methods: Methods by name; those of the project if None.
-        tell: Called before the first task and after each.
+        tasks: The requested tasks.
+        store: The store; only this process writes to it.
+        execute: Executes the tasks.
+        methods: Methods by name; by default those of the project.
+        callback: Called before the first task and after each.
 
     Returns:
-        What went wrong, one line for each task that failed.
+        Errors, one line for each task that failed.
     """
     missing = store.missing(tasks)
     faults = []
     if not missing:
         return faults
     clock = _Clock(missing)
-    tell(Progress(0, len(missing), None, None, None))
+    callback(Progress(0, len(missing), None, None, None))
     for done, (task, outcome) in enumerate(execute(missing, methods), start=1):
         if outcome.fault is None:
             store.add(task, outcome.rows)
         else:
             faults.append(f"{task}: {outcome.fault}")
         left = clock.after(task, outcome.seconds)
-        tell(Progress(done, len(missing), left, task, outcome.fault))
+        callback(Progress(done, len(missing), left, task, outcome.fault))
     return faults
 
 
 class _Clock:
-    """Time left, from what the same method took so far, in this cell if it was seen."""
+    """Time left, from the times of the same method, in this cell if known."""
 
     def __init__(self, tasks: Iterable[Task]):
         self._left = {}
@@ -90,11 +90,11 @@ class _Clock:
         self._spent.setdefault(key, []).append(seconds)
         work = sum(n * self._usual(*key) for key, n in self._left.items() if n)
         done = sum(map(sum, self._spent.values()))
-        # How many work at once shows in how much was done in the time.
+        # Parallelism shows in the amount of work done per time.
         return work * (time.monotonic() - self._begin) / max(done, 1e-9)
 
     def _usual(self, cell: str, method: str) -> float:
-        """Seconds of a task: as in this cell, as by this method, or as all so far."""
+        """Seconds of a task: mean of this cell, of this method, or of all so far."""
         spent = self._spent
         near = [times for key, times in spent.items() if key == (cell, method)]
         near = near or [times for key, times in spent.items() if key[1] == method]

@@ -1,4 +1,4 @@
-"""The page "Scoreboards", from what is stored."""
+"""The page "Scoreboards", from the stored results."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,14 +12,14 @@ OURS = "flow"
 """The method whose wrong systems are listed."""
 
 HEAD = """\
-# Scoreboards: flows beside peers and published numbers
+# Scoreboards: flows compared with peers and published numbers
 
 <!-- Written by `graphgrad reproduce page --out docs`; changes belong there. -->
 
-Equations dx/dt of systems that nobody here wrote, from noisy series sampled the way
-people sample; beside PySINDy on the same series, and beside what others published. Rows
-that begin with "published:" are as printed. The studies run, resume and spread over
-machines as those of [the paper](reproducing.md) do:
+Equations dx/dt of systems from external sources, estimated from noisy series with
+realistic sampling; compared with PySINDy on the same series, and with published
+numbers. Rows that begin with "published:" are as printed. The studies run, resume and
+distribute over machines like those of [the paper](reproducing.md):
 
 ```
 graphgrad reproduce flows --realisations 1 --cells Lorenz,Finance --methods flow
@@ -42,8 +42,8 @@ def scoreboards(
 
     Args:
         studies: Those of the page.
-        tables: What the fits of each come to, by its name.
-        systems: How each system fared, by name of the study.
+        tables: Summaries of the fits of each, by its name.
+        systems: Results per system, by name of the study.
     """
     parts = [HEAD, what_was_run(studies, tables)]
     for study in studies:
@@ -57,7 +57,7 @@ def scoreboards(
 
 
 def _wrong(rows: Sequence[OfSystem]) -> str:
-    """Which systems stay wrong, and in how many fits."""
+    """Systems that are not always recovered, with the number of fits."""
     found = wrong(list(rows), OURS)
     if not found:
         return ""
@@ -65,7 +65,9 @@ def _wrong(rows: Sequence[OfSystem]) -> str:
         f"- {column}: {', '.join(map(_said, ones)) if ones else 'none'}."
         for column, ones in found.items()
     ]
-    head = "Systems that `flow` did not get right in every fit, with how many it did:"
+    head = (
+        "Systems that `flow` did not recover in every fit, with the number that it did:"
+    )
     return f"{head}\n\n" + "\n".join(lines) + "\n"
 
 

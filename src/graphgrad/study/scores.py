@@ -1,4 +1,4 @@
-"""Scores of the coefficients that a method found."""
+"""Scores of estimated coefficients."""
 
 from zlib import crc32
 
@@ -15,7 +15,7 @@ FITS = 7
 
 
 def keys_of(method: str, seeds: np.ndarray) -> Array:
-    """One key a realisation, which depends on the method's name and the seed alone."""
+    """One key per realisation, which depends only on the method's name and the seed."""
     key = jax.random.fold_in(jax.random.key(FITS), crc32(method.encode()) % 2**31)
     return jax.vmap(lambda seed: jax.random.fold_in(key, seed))(jnp.asarray(seeds))
 
@@ -29,12 +29,12 @@ def scored(
 ) -> Results:
     """All scores of estimated coefficients against the true ones.
 
-    Errors are in plain units. `f1`, `precision` and `recall` are about the nonzero
-    entries, those that end in `_zero` about the zeros. `rejected` is the number of
-    draws that ran away before this one, so that its mean m gives the share m / (1 + m).
-    Of the graph, `links` are those found, of which `links_wrong` have wrong terms and
-    `links_invented` should not be there; `links_missed` were not found.
-    The estimates themselves come along as `coefficients`.
+    Errors are in plain units. `f1`, `precision` and `recall` refer to the nonzero
+    entries, those that end in `_zero` to the zeros. `rejected` is the number of
+    divergent draws before this one, so that its mean m gives the share m / (1 + m). Of
+    the graph, `links` are the estimated ones, of which `links_wrong` have wrong terms
+    and `links_invented` do not exist; `links_missed` were not found. The estimates
+    themselves are returned as `coefficients`.
 
     Args:
         cell: The cell.

@@ -1,4 +1,4 @@
-"""Results on disk: one SQLite file, one row a fit."""
+"""Results on disk: one SQLite file, one row per fit."""
 
 import io
 import json
@@ -13,7 +13,7 @@ from .plan import Fits, Found, Study, together
 from .tasks import Row, Task, granted, tasks_of
 
 FORMAT = 0x67677374
-"""Marks the file as ours."""
+"""Application id of the file."""
 
 VERSION = 1
 
@@ -34,21 +34,21 @@ CREATE TABLE fits (
 
 
 class Store:
-    """Fits that are done, in one file with one writer.
+    """Finished fits, in one file with one writer.
 
-    Rows belong to the configuration that made them: a cell or chunk that has changed
-    since begins anew. Used as a context.
+    Rows belong to the configuration that produced them: a cell or chunk that has
+    changed since starts from scratch. Used as a context manager.
 
     Args:
-        path: The file; made if it is not there.
-        create: Whether it may be made.
+        path: The file; created if it does not exist.
+        create: Whether it may be created.
     """
 
     def __init__(self, path: Path, *, create: bool = True):
         if not create and not path.is_file():
             raise ValueError(
                 f"`--store` must be a file of results, got {path}: no such file. "
-                "`graphgrad reproduce NAME` makes one."
+                "`graphgrad reproduce NAME` creates one."
             )
         try:
             self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
@@ -66,11 +66,11 @@ class Store:
         self._connection.close()
 
     def missing(self, tasks: Iterable[Task]) -> list[Task]:
-        """Those of the tasks that are still to be run."""
+        """The tasks that are still to be run."""
         return [task for task in tasks if not self._has(task)]
 
     def add(self, task: Task, rows: Iterable[Row]) -> None:
-        """Write all rows of a task, or none of them."""
+        """Write all rows of a task atomically."""
         whose = (task.study, task.cell.label, task.digest, task.method)
         values = [
             (
@@ -87,11 +87,11 @@ class Store:
             )
 
     def found(self, study: Study, realisations: int) -> Found:
-        """What is stored of a study as it is now configured, column by column.
+        """The stored results of a study in its current configuration, by column.
 
         Args:
             study: The study.
-            realisations: Those of a higher number are left out.
+            realisations: Realisations with a higher index are left out.
         """
         columns = {cell.label: cell.column for cell in study.cells}
         parts = {}
@@ -100,7 +100,7 @@ class Store:
         return {place: together(fits) for place, fits in parts.items()}
 
     def of_cells(self, study: Study, realisations: int) -> Found:
-        """The same, cell by cell."""
+        """The same, by cell."""
         found = {}
         for task in tasks_of(study, 1):
             most = granted(study, task.method, realisations)
@@ -118,13 +118,13 @@ class Store:
         ).fetchall()
         if not rows:
             return None
-        told = [json.loads(row[1]) for row in rows]
-        names = dict.fromkeys(name for metrics in told for name in metrics)
+        parsed = [json.loads(row[1]) for row in rows]
+        names = dict.fromkeys(name for metrics in parsed for name in metrics)
         kept = [_unpacked(row[4]) for row in rows if row[4] is not None]
         return Fits(
             seeds=np.array([row[0] for row in rows]),
             metrics={
-                name: np.array([metrics.get(name, np.nan) for metrics in told])
+                name: np.array([metrics.get(name, np.nan) for metrics in parsed])
                 for name in names
             },
             seconds=np.array([row[2] for row in rows]),
@@ -138,7 +138,7 @@ class Store:
         [version] = execute("PRAGMA user_version").fetchone()
         [tables] = execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables == 0 and marked == 0:
-            # Readers do not wait for the writer, and what is written stays.
+            # Readers do not wait for the writer, and commits are durable.
             execute("PRAGMA journal_mode = WAL")
             with self._connection:
                 execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""What fits come to: means, intervals, medians."""
+"""Summaries of fits: means, intervals, medians."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,13 +9,13 @@ from scipy.special import stdtrit
 from .plan import Fits, Found, Study
 
 LONG_TAILED = ("rmse", "nrmse", "coefficient_error", "spectral_error", "fit_seconds")
-"""What has its median shown, too."""
+"""Metrics whose median is shown as well."""
 
 
 class Value(NamedTuple):
     """One number of a table; `half` is half its 95 % interval, NaN if there is none.
 
-    `known` of `fits` fits have a number.
+    `known` of `fits` fits have a value.
     """
 
     value: float
@@ -25,13 +25,14 @@ class Value(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What the fits of one method in one cell come to.
+    """Summary of the fits of one method in one cell.
 
     Attributes:
-        values: By metric: means, and medians by the name of the metric with `_median`;
-            `relative_seconds` are medians in any unit; `rejected` is a share.
+        values: By metric: means, and medians under the name of the metric with the
+            suffix `_median`; `relative_seconds` are medians in any unit; `rejected` is
+            a share.
         fits: Number of fits.
-        made: What they were made with: each set of versions and devices.
+        made: Each set of versions and devices used for the fits.
     """
 
     values: Mapping[str, Value]
@@ -44,7 +45,7 @@ Summaries = Mapping[tuple[str, str], Summary]
 
 
 def interval(values: np.ndarray) -> float:
-    """Half the 95 % interval of a mean, by Student's law; NaN for a single value.
+    """Half the 95 % interval of a mean, by Student's t; NaN for a single value.
 
     Examples:
         >>> round(interval(np.array([1.0, 2.0, 3.0])), 3)
@@ -57,7 +58,7 @@ def interval(values: np.ndarray) -> float:
 
 
 def summarise(found: Found) -> dict[tuple[str, str], Summary]:
-    """What fits come to, method by method and cell by cell."""
+    """Summaries of fits, by method and cell."""
     return {place: _summary(fits) for place, fits in found.items()}
 
 
@@ -79,7 +80,7 @@ def _summary(fits: Fits) -> Summary:
 
 
 def _mean(numbers: np.ndarray, groups: np.ndarray | None) -> Value:
-    """Of all; by the means of groups, of which the fits of one are much alike."""
+    """Over all values; by means of groups, as fits of one group are correlated."""
     on = np.isfinite(numbers)
     known = numbers[on]
     if groups is None:
@@ -97,9 +98,9 @@ def _median(numbers: np.ndarray) -> Value:
 
 
 def merged(study: Study, before: Summaries, now: Summaries) -> Summaries:
-    """Of each method in each cell, what has more fits; if as many, that of now.
+    """For each method and cell, the version with more fits; if equal, the current one.
 
-    Times are of one run: a study of times is that of now, if there is any.
+    Times belong to one run: a study of times uses the current one, if there is any.
     """
     if study.alone:
         return now or before

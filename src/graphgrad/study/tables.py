@@ -8,12 +8,12 @@ from .summary import Summaries, Value
 
 
 def markdown(study: Study, table: Summaries, *, times: bool = True) -> str:
-    """A table with one column a cell, and what a reader must know below it.
+    """A table with one column per cell, and notes below it.
 
     Args:
         study: The study.
-        table: What its fits come to.
-        times: Whether times are shown, which no two runs share.
+        table: Summary of its fits.
+        times: Whether to show times, which differ between runs.
     """
     head = ["", "", "n", *(cell.label for cell in study.columns)]
     rows = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
@@ -54,13 +54,13 @@ def latex(study: Study, table: Summaries, *, times: bool = True) -> str:
 
 
 def notes(study: Study, table: Summaries) -> list[str]:
-    """What a reader of the table must know."""
+    """Notes for readers of the table."""
     said = [
         f"Mean ± half its 95 % interval over n realisations. Chunks of {study.chunk}.",
         *study.remarks,
     ]
     if not study.alone:
-        said.append("Seconds are those of a chunk over its fits, with compilation.")
+        said.append("Seconds are per fit, averaged over a chunk, with compilation.")
     absent = [
         name for name in study.methods if not any(name == method for _, method in table)
     ]
@@ -80,7 +80,7 @@ def notes(study: Study, table: Summaries) -> list[str]:
 
 
 def made_with(table: Summaries) -> list[str]:
-    """Each set of versions and devices that fits were made with."""
+    """Each set of versions and devices used for the fits."""
     return sorted({made for summary in table.values() for made in summary.made})
 
 
@@ -96,7 +96,7 @@ def _text(value: Value | None, metric: Metric) -> str:
 
 
 def _count(line: Line) -> str:
-    """How many realisations; from least to most where cells differ."""
+    """Number of realisations; from least to most if cells differ."""
     counts = {v.fits for v in line.values if v is not None}
     if line.printed or not counts:
         return ""

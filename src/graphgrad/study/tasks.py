@@ -18,7 +18,7 @@ from ..extras import need
 from .plan import Cell, Draws, Method, Study
 
 PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
-"""Packages whose versions may move results."""
+"""Packages whose versions may change results."""
 
 ROOMS = (
     *("library/*.py", "model/*.py", "engines/*.py", "penalties/*.py", "solvers/*.py"),
@@ -26,23 +26,23 @@ ROOMS = (
     *("study/draws.py", "study/scores.py", "study/flow_*.py", "study/methods/*.py"),
     "estimator/*.py",
 )
-"""Code that may move results."""
+"""Code that may change results."""
 
 Methods = Mapping[str, Method] | None
-"""Methods by name; those of the project if None."""
+"""Methods by name; by default those of the project."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that a process must know to do its part.
+    """Everything that a process needs to do its part.
 
     Attributes:
         study: Name of the study.
         cell: The cell itself.
         method: Name of the method.
-        number: Number of the chunk.
-        size: Realisations in a chunk.
-        until: Number of the realisation before which the last chunk ends.
+        number: Index of the chunk.
+        size: Realisations per chunk.
+        until: Index of the realisation before which the last chunk ends.
         keep: Whether coefficients are kept.
     """
 
@@ -56,13 +56,13 @@ class Task:
 
     @property
     def seeds(self) -> np.ndarray:
-        """Its realisations: those of a whole chunk are the same whatever is run."""
+        """Its realisations: those of a full chunk do not depend on what is run."""
         first = self.number * self.size
         return np.arange(first, min(first + self.size, self.until))
 
     @property
     def digest(self) -> str:
-        """Of what its numbers depend on, so that old rows are not taken for new."""
+        """Digest of what its numbers depend on, so that outdated rows are not used."""
         return configuration(self.cell, self.size)
 
     def __str__(self) -> str:
@@ -73,12 +73,12 @@ class Task:
 
 def configuration(cell: Cell, size: int) -> str:
     """Digest of a cell, the size of its chunks and the version."""
-    told = [asdict(cell), size, _version()]
-    text = json.dumps(told, sort_keys=True, default=repr)
+    parts = [asdict(cell), size, _version()]
+    text = json.dumps(parts, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@cache  # A study has thousands of tasks, and looking it up takes a millisecond.
+@cache  # A study has thousands of tasks, and the lookup takes a millisecond.
 def _version() -> str:
     return importlib.metadata.version("graphgrad")
 
@@ -94,7 +94,7 @@ class Row(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a task: rows, or what went wrong in one line; and its seconds."""
+    """Outcome of a task: rows, or an error in one line; and its seconds."""
 
     rows: list[Row]
     fault: str | None
@@ -108,13 +108,13 @@ def tasks_of(
     methods: Sequence[str] | None = None,
     cells: Sequence[str] | None = None,
 ) -> list[Task]:
-    """Tasks of a study, cell by cell, and chunk by chunk: methods share the data.
+    """Tasks of a study, by cell and chunk: methods share the data.
 
     Args:
         study: The study.
-        realisations: How many each method gets, if the study grants it so many.
-        methods: Names of those that are run; all if None.
-        cells: Names of those that are run: labels, columns, systems; all if None.
+        realisations: Number per method, limited by the study.
+        methods: Names of the methods to run; all if None.
+        cells: Names of the cells to run: labels, columns, systems; all if None.
     """
     keep = study.keep_coefficients
     return [
@@ -130,7 +130,7 @@ def tasks_of(
 
 
 def granted(study: Study, method: str, realisations: int) -> int:
-    """Realisations that a method gets when so many are asked for."""
+    """Realisations of a method when that many are requested."""
     return min(realisations, study.most.get(method, realisations))
 
 
@@ -139,7 +139,7 @@ def _chunks(study: Study, realisations: int) -> int:
 
 
 def attempt(task: Task, methods: Methods = None) -> Outcome:
-    """Run a task; whatever is raised becomes a fault, so that others can go on."""
+    """Run a task; exceptions become a fault, so that other tasks can continue."""
     begin = time.perf_counter()
     rows, fault = [], None
     try:
@@ -154,13 +154,13 @@ def attempt(task: Task, methods: Methods = None) -> Outcome:
 
 
 def run_task(task: Task, methods: Methods = None) -> list[Row]:
-    """Draw the data of a chunk and fit them; one row a realisation.
+    """Draw the data of a chunk and fit them; one row per realisation.
 
     In double precision, unless the settings of the cell have `precision="single"`. BLAS
-    has one thread, as Dask has it: with more, the last digits are others.
+    uses one thread, as under Dask: with more, the last digits differ.
     """
     import jax
-    import scipy.linalg  # noqa: F401  # brings a BLAS of its own
+    import scipy.linalg  # noqa: F401  # loads its own BLAS
 
     threads = need("threadpoolctl", extra="study", who="Studies")
     if methods is None:
@@ -210,7 +210,7 @@ def _data(task: Task) -> Draws:
         _drawn.clear()
         _drawn[key] = draw(task.cell, task.seeds)
     made = _drawn[key]
-    # Copies: what a method does to its data is nothing to the next one.
+    # Copies: a method may modify its data.
     return replace(
         made, states=made.states.copy(), observations=made.observations.copy()
     )
@@ -218,7 +218,7 @@ def _data(task: Task) -> Draws:
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of what may move results, and the device."""
+    """Versions of what may change results, and the device."""
     import jax
 
     found = {"python": platform.python_version()}
@@ -231,7 +231,7 @@ def versions() -> dict[str, str]:
 
 
 def _source() -> str:
-    """Digest of the code that moves numbers: a version may have many states."""
+    """Digest of the code that determines results: a version may have many states."""
     home = Path(__file__).parent.parent
     found = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in home.glob(room)):

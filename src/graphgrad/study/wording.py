@@ -1,7 +1,7 @@
-"""What several studies share: what is run, and what their tables must say."""
+"""Text shared by several studies: methods to run, and notes below their tables."""
 
 WEIGHTS = {2: 4.87, 3: 4.29}
-"""Of the penalty, for three states and a degree: `tune_on_twin` with T = 50."""
+"""Penalty for three states, by degree: `tune_on_twin` with T = 50."""
 TUNED = "lambda is tuned on a twin of T = 50, as in the paper, once for all cells."
 STATED = "lambda = 1, which is not tuned."
 
@@ -18,7 +18,7 @@ METHODS = (
     "sindy-ensemble",
     "sindy-weak",
 )
-"""Of the tables of recovery."""
+"""Metrics of the tables of recovery."""
 
 RECOVERY = (
     "rmse",
@@ -43,52 +43,52 @@ MOST = {
     "sindy-ensemble": 20,
     "sindy-weak": 20,
 }
-"""The paper's solvers take thousands of filter runs a fit, PySINDy's grids seconds."""
+"""The paper's solvers need thousands of filter runs per fit, PySINDy seconds."""
 
 BOUNDED = (
-    "Data as stated: the Euler map runs away in many draws. Paths that left |x| < 100 "
-    "were drawn again, and their share stands in the table. The same study at a step "
-    "that does not diverge has the suffix `-stable`."
+    "Data as stated: the Euler map diverges in many draws. Trajectories that left "
+    "|x| < 100 were redrawn, and their share is in the table. The same study at a "
+    "step that does not diverge has the suffix `-stable`."
 )
 STABLE = (
-    "The same study at a step at which no draw runs away. The paper's numbers are "
+    "The same study at a step at which no draw diverges. The paper's numbers are "
     "those of the stated step, for comparison."
 )
 ORACLES = (
     "Two oracles: support-known is maximum likelihood of the extended Kalman filter "
-    "that knows which terms there are, started at the truth; states-known is the "
-    "adaptive solver given the hidden states."
+    "with known support, started at the truth; states-known is the adaptive solver "
+    "given the hidden states."
 )
 PEERS = (
-    "Peers see the observations as they are. lasso: y_t on the terms of y_t-1, each "
+    "Peers use the raw observations. lasso: y_t on the terms of y_t-1, each "
     "equation's penalty by BIC, refitted by least squares. sindy-stlsq: PySINDy's map "
-    "with the same terms, of a grid of thresholds on plain and on normalised columns, "
-    "with ridge 0.05 and 1e-6, the one of lowest BIC of one-step predictions. "
-    "sindy-ensemble: the median of 20 bagged fits, chosen in the same way from every "
+    "with the same terms; thresholds on a grid, plain and normalised columns, ridge "
+    "0.05 and 1e-6, selected by the lowest BIC of one-step predictions. "
+    "sindy-ensemble: the median of 20 bagged fits, selected in the same way from every "
     "third setting."
 )
 WEAK = (
-    "sindy-weak: PySINDy's weak form, windows of 9 or 17 rows, chosen in the same way. "
-    "It estimates rates; its map is I + dt times them, so that each state's own linear "
-    "term always counts as found. The data are an Euler map's, whose rates differ from "
-    "the flow's by O(dt)."
+    "sindy-weak: PySINDy's weak form, windows of 9 or 17 rows, selected in the same "
+    "way. It estimates rates; its map is I + dt times them, so each state's own linear "
+    "term always counts as found. The data come from an Euler map, whose rates differ "
+    "from those of the flow by O(dt)."
 )
 
 
 def as_printed(weight: str, *, steps: int = 100, most: int = 20) -> str:
-    """What the paper's solvers were run with.
+    """Settings of the paper's solvers.
 
     Args:
-        weight: The penalty's weight, and where it comes from.
-        steps: S, the steps on each batch.
-        most: Realisations at most.
+        weight: The penalty lambda, and how it was chosen.
+        steps: S, the steps per batch.
+        most: Maximum number of realisations.
     """
     return (
         "b-graphgrad, s-graphgrad, pmle and subgradient are the paper's algorithms as "
         "printed, in single precision: NovoGrad at 0.001, 100 particles, bootstrap "
         "proposal, start from U(-1, 1), batches growing by 10. The paper does not "
-        f"state S, the steps on each batch: here S = {steps}, so that a few "
+        f"state S, the steps per batch: here S = {steps}, so that a few "
         f"realisations take minutes, and at most {most} realisations are run. "
         f"{weight} docs/paper.md has other values. `degenerate` is the share of fits "
-        "most of whose last steps had no finite gradient."
+        "with no finite gradient in most of their last steps."
     )

@@ -1,4 +1,4 @@
-"""Known truths to try a method on: simulate them, compare with their coefficients."""
+"""Benchmark systems with known equations: simulate them, compare coefficients."""
 
 import inspect
 from collections.abc import Callable, MutableMapping
@@ -18,8 +18,6 @@ from .lorenz63 import lorenz63 as lorenz63
 from .lorenz96 import lorenz96 as lorenz96
 from .lotka_volterra import lotka_volterra as lotka_volterra
 from .oregonator import oregonator as oregonator
-from .paths import DivergenceError as DivergenceError
-from .paths import SystemSimulation as SystemSimulation
 from .rabinovich_fabrikant import rabinovich_fabrikant as rabinovich_fabrikant
 from .random_sparse import random_sparse as random_sparse
 from .rates import PolynomialRate as PolynomialRate
@@ -29,18 +27,20 @@ from .schemes import EulerMean as EulerMean
 from .schemes import RungeKuttaMean as RungeKuttaMean
 from .seir import seir as seir
 from .sir import sir as sir
+from .trajectories import DivergenceError as DivergenceError
+from .trajectories import SystemSimulation as SystemSimulation
 
 SYSTEMS: MutableMapping[str, Callable[..., System]] = registries.SYSTEMS
 
 
 def get(name: str, *, key: PRNGKeyArray | None = None, **options: Any) -> System:
-    """A system by its name, with options of its own.
+    """A system by its name, with its options.
 
     Args:
         name: One of `SYSTEMS`.
-        key: Random key; needed by systems that draw their parameters, and not used by
-            the others.
-        **options: As the function of that name takes them.
+        key: Random key; required by systems with random parameters, ignored by the
+            others.
+        **options: Arguments of the function of that name.
 
     Examples:
         >>> get("lorenz63", dt=0.02).dt
@@ -54,7 +54,7 @@ def get(name: str, *, key: PRNGKeyArray | None = None, **options: Any) -> System
         return function(**options)
     if key is None:
         raise ValueError(
-            f"`key` must be given for {name}, whose parameters are drawn, got None. "
+            f"`key` must be given for {name}, whose parameters are random, got None. "
             "Pass `key=jax.random.key(0)`."
         )
     return function(key, **options)

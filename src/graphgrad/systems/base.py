@@ -1,4 +1,4 @@
-"""A known truth: its equations, its noise, and draws that say when they diverge."""
+"""A system with known equations and noise; simulations report divergence."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,45 +26,45 @@ from ..model import (
     Transition,
     state_space_model,
 )
-from .paths import SystemSimulation, draw
 from .rates import PolynomialRate
 from .schemes import AbstractMove, EulerMean, EulerMove, FlowMove, RungeKuttaMean
 from .substeps import MOST, needed_substeps
+from .trajectories import SystemSimulation, draw
 
 SCHEMES = ("flow", "euler")
-# Error of an interval of a simulated flow, of the size of a state.
+# Error per interval of a simulated flow, relative to the size of a state.
 ACCURACY = 1e-8
 MOST_OF_MODELS = 64
 
 
 class System(eqx.Module):
-    """Known equations dx/dt = rate(x), moved by noise and observed with noise.
+    """Known equations dx/dt = rate(x), with process noise and measurement noise.
 
-    Numbers are kept in double precision; draws and models are in the precision that
-    JAX is set to.
+    Parameters are kept in double precision; simulations and models use the precision
+    that JAX is set to.
 
     Attributes:
         name: Name in the registry.
         states: Names of the states.
-        rate: dx/dt, for any number of states at once.
-        degree: Degree of the rate; None if it is no polynomial.
+        rate: dx/dt, vectorised over leading axes.
+        degree: Degree of the rate; None if it is not a polynomial.
         dt: Time between two observations.
         state_noise: Variances of the process noise per unit of *time*; over a step of
             the Euler map they are dt times as large.
         observation_noise: Variances of the measurement noise.
-        x0: Where simulations start.
-        initial_noise: Variances of a filter's prior about its initial mean.
-        adjacency: `(Nx, Nx)` truth values; `[a, b]` where b acts on the next a
-            (Sec. III-B), as each state does on its own.
-        bound: A path is taken to diverge when a state reaches this size.
-        spin_up: Intervals from `x0` before the first state that is kept.
+        x0: Initial state of simulations.
+        initial_noise: Prior variances of the initial state of a filter.
+        adjacency: `(Nx, Nx)` booleans; `[a, b]` is true where b acts on the next a
+            (Sec. III-B), as each state does on itself.
+        bound: A trajectory is considered divergent when a state reaches this size.
+        spin_up: Number of intervals from `x0` to the first state that is kept.
 
     Examples:
         >>> import jax
         >>> from graphgrad import systems
         >>> system = systems.lorenz63(dt=0.02)
-        >>> path = system.simulate(jax.random.key(0), steps=200)
-        >>> path.states.shape, path.observations.shape, path.diverged_at
+        >>> drawn = system.simulate(jax.random.key(0), steps=200)
+        >>> drawn.states.shape, drawn.observations.shape, drawn.diverged_at
         ((201, 3), (200, 3), None)
         >>> system.coefficients()[0, :4].tolist()
         [0.0, -10.0, 10.0, 0.0]
@@ -100,11 +100,11 @@ class System(eqx.Module):
         spin_up: int = 0,
         adjacency: np.ndarray | None = None,
     ):
-        """Check and store; a polynomial rate gives its own degree and adjacency."""
+        """Check and store; a polynomial rate determines degree and adjacency."""
         n = len(states)
         self.name, self.states, self.rate = name, tuple(states), rate
         self.dt = check_positive("dt", dt, "It is the time between two observations.")
-        self.x0 = check_finite("x0", x0, "Give one number a state.")
+        self.x0 = check_finite("x0", x0, "Give one number per state.")
         check_shape("x0", self.x0.shape, (n,), f"{name} has {n} states.")
         self.state_noise = _variances("state_noise", state_noise, n)
         self.observation_noise = _variances("observation_noise", observation_noise, n)
@@ -118,7 +118,7 @@ class System(eqx.Module):
             self.degree = None
         if adjacency is None:
             raise ValueError(
-                "`adjacency` must be given where the rate is no polynomial, got None."
+                "`adjacency` must be given if the rate is not a polynomial, got None."
             )
         self.adjacency = adjacency
 
@@ -128,11 +128,11 @@ class System(eqx.Module):
         return len(self.states)
 
     def library(self, degree: int | None = None) -> Polynomial:
-        """The monomials up to a degree; up to the system's own if none is given."""
+        """The monomials up to a degree; by default the degree of the system."""
         if self.degree is None:
             raise ValueError(
-                f"`degree` must belong to a polynomial system, and {self.name} is "
-                "none: no C represents it. Use `model()`, which has its own mean map."
+                f"`degree` must belong to a polynomial system, and {self.name} is not "
+                "polynomial: no C represents it. Use `model()`, which has its own mean."
             )
         degree = check_at_least(
             "degree",
@@ -152,10 +152,10 @@ class System(eqx.Module):
         """The true coefficients, of shape `(Nx, M)`.
 
         Args:
-            degree: Degree of the library in which they are written.
+            degree: Degree of the library.
             dynamics: `"flow"` for R of dx/dt = R phi(x); `"map"` for C of the Euler map
-                x + dt rate(x) = C phi(x), Eq. (7); `"difference"` for dt R, by which
-                that map moves a state.
+                x + dt rate(x) = C phi(x), Eq. (7); `"difference"` for dt R, the change
+                of a state in a step of that map.
         """
         check_choice("dynamics", dynamics, DYNAMICS)
         library = self.library(degree)
@@ -165,16 +165,16 @@ class System(eqx.Module):
     def model(
         self, degree: int | None = None, *, dynamics: str = "flow", initial: Any = None
     ) -> StateSpaceModel:
-        """The state-space model that makes the data.
+        """The state-space model of the simulated data.
 
         Args:
-            degree: Degree of the library in which the coefficients are written; not for
-                systems that are no polynomials, whose model has a mean of their own.
-            dynamics: `"flow"` for data of `simulate`, with as many substeps as keep its
-                error below a hundredth of the noise; `"map"` or `"difference"` for
-                those of the scheme `"euler"`.
-            initial: Mean of x_0. It is `x0` if not given; a system with a spin-up
-                needs it, usually `simulation.states[0]`.
+            degree: Degree of the library; not for systems that are not polynomial,
+                whose model has its own mean.
+            dynamics: `"flow"` for data from `simulate`, with enough substeps to keep
+                its error below a hundredth of the noise; `"map"` or `"difference"` for
+                data of the scheme `"euler"`.
+            initial: Mean of x_0, by default `x0`; required for a system with a spin-up,
+                usually `simulation.states[0]`.
         """
         check_choice("dynamics", dynamics, DYNAMICS)
         if initial is None:
@@ -185,8 +185,8 @@ class System(eqx.Module):
                     "`initial=simulation.states[0]`."
                 )
             initial = self.x0
-        initial = check_finite("initial", initial, "Give one number a state.")
-        check_shape("initial", initial.shape, self.x0.shape, "One number a state.")
+        initial = check_finite("initial", initial, "Give one number per state.")
+        check_shape("initial", initial.shape, self.x0.shape, "One number per state.")
         flow = dynamics == "flow"
         if self.degree is None and degree is None:
             return self._model_of_rate(self._model_substeps() if flow else 0, initial)
@@ -212,25 +212,25 @@ class System(eqx.Module):
         bound: float | None = None,
         max_redraws: int = 1000,
     ) -> SystemSimulation:
-        """Draw a path from `x0` and what is seen of it.
+        """Simulate a trajectory from `x0` and its observations.
 
-        Euler maps of chaotic systems can leave the attractor for good, and so can
-        flows that noise drives off it. Such a path comes back as it is, with the step
-        in `diverged_at` and advice in `message`, unless `bounded` asks for another.
-        Draw number n uses the key folded with n, so a path that stays within the bound
-        is the same with and without `bounded`.
+        Euler maps of chaotic systems can leave the attractor for good, and so can flows
+        with process noise. Such a trajectory is returned as it is, with the step in
+        `diverged_at` and advice in `message`, unless `bounded` requests a new draw.
+        Draw number n uses the key folded with n, so a trajectory that stays within the
+        bound is the same with and without `bounded`.
 
         Args:
             key: Random key.
             steps: Number of observations, T.
-            scheme: `"flow"` follows dx/dt by Runge-Kutta substeps, each with its share
-                of the process noise; their number is chosen by step doubling, for an
-                error of 1e-8 of a state's size an interval. `"euler"` is the paper's
-                step, exactly `coefficients(dynamics="map")`, with noise of variance
-                `dt * state_noise` after it.
-            bounded: Redraw until a path stays within the bound.
-            bound: Replaces the system's own `bound`.
-            max_redraws: How many paths may be thrown away.
+            scheme: `"flow"` integrates dx/dt by Runge-Kutta substeps, each with its
+                share of the process noise; their number is chosen by step doubling, for
+                an error of 1e-8 of a state's size per interval. `"euler"` is the
+                paper's step, exactly `coefficients(dynamics="map")`, followed by noise
+                of variance `dt * state_noise`.
+            bounded: Redraw until a trajectory stays within the bound.
+            bound: Overrides the system's `bound`.
+            max_redraws: Maximum number of rejected trajectories.
 
         Raises:
             DivergenceError: If `bounded` and no draw stayed within the bound.
@@ -260,11 +260,11 @@ class System(eqx.Module):
             return EulerMove(EulerMean(self.rate, self.dt), scale)
         count, excess = self._substeps(lambda sizes: ACCURACY * sizes)
         if excess > 1:
-            fault = f"err by {excess * ACCURACY:.1g} of a state's size"
+            fault = f"have an error of {excess * ACCURACY:.1g} of a state's size"
             raise ValueError(
                 f"`dt` must be shorter for the flow of {self.name}, got {self.dt:g}: "
-                f"{count} Runge-Kutta steps an interval "
-                f"{fault if np.isfinite(excess) else 'lose the path'}. Use a smaller "
+                f"{count} Runge-Kutta steps per interval "
+                f"{fault if np.isfinite(excess) else 'diverge'}. Use a smaller "
                 "`dt`, or parameters that are less stiff."
             )
         return FlowMove(
@@ -275,7 +275,7 @@ class System(eqx.Module):
         )
 
     def _model_substeps(self) -> int:
-        """Substeps whose error does not show beside the noise of an interval."""
+        """Number of substeps whose error is negligible relative to the noise."""
         noise = np.stack([self.dt * self.state_noise, self.observation_noise])
         least = np.sqrt(np.min(np.where(noise > 0, noise, np.inf), axis=0))
         return self._substeps(
@@ -296,7 +296,7 @@ class System(eqx.Module):
         )
 
     def _model_of_rate(self, substeps: int, initial: Any) -> StateSpaceModel:
-        """A model whose mean holds the rate itself; the Euler map for 0 substeps."""
+        """A model whose mean uses the rate itself; the Euler map for 0 substeps."""
 
         def gaussian(name: str, variances: np.ndarray) -> GaussianNoise:
             return GaussianNoise.of(
@@ -322,7 +322,7 @@ class System(eqx.Module):
 def _coefficients(
     rate: PolynomialRate, library: Polynomial, dt: float, dynamics: str
 ) -> np.ndarray:
-    # In the order of Alg. 3 the terms of a lower degree come first.
+    # In the order of Alg. 3, terms of lower degree come first.
     n_states, n_terms = rate.coefficients.shape
     coefficients = np.zeros((n_states, library.n_terms))
     scale = 1 if dynamics == "flow" else dt

@@ -22,7 +22,7 @@ def brusselator(
         dt: Time between two observations.
         a: Supply of x1.
         b: Rate at which x1 turns into x2.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

@@ -1,4 +1,4 @@
-"""A linear oscillator that loses energy: small enough for every solver here."""
+"""A damped linear oscillator: small enough for every solver."""
 
 from .base import System
 from .rates import polynomial_rate
@@ -12,13 +12,13 @@ def damped_oscillator(
     noise: float = 0.1,
     observation_std: float = 0.1,
 ) -> System:
-    """A spiral into the origin: two states, of degree 1.
+    """Decay in a spiral to the origin: two states, of degree 1.
 
     Args:
         dt: Time between two observations.
-        damping: Share of the distance that is lost in a unit of time.
-        frequency: Turn in a unit of time, in radians.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        damping: Damping rate.
+        frequency: Angular frequency, in radians per unit of time.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

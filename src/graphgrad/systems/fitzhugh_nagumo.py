@@ -1,7 +1,7 @@
 """FitzHugh-Nagumo: R. FitzHugh, Biophys. J. 1 (1961).
 
-With FitzHugh's a, b, epsilon and a current of 0.5 the neuron fires again and again,
-every 40 units of time: 200 steps of dt = 0.2 see one whole cycle.
+With FitzHugh's a, b, epsilon and a current of 0.5 the neuron fires periodically, every
+40 units of time: 200 steps of dt = 0.2 cover one cycle.
 """
 
 from .base import System
@@ -22,11 +22,11 @@ def fitzhugh_nagumo(
 
     Args:
         dt: Time between two observations.
-        a: Threshold of the recovery.
-        b: Decay of the recovery.
-        epsilon: Slowness of the recovery.
-        current: Current injected.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        a: Threshold of the recovery variable.
+        b: Decay of the recovery variable.
+        epsilon: Time-scale ratio of the recovery variable.
+        current: Injected current.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

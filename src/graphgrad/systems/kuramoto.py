@@ -1,8 +1,7 @@
 """Kuramoto: Y. Kuramoto, Chemical Oscillations, Waves, and Turbulence (1984).
 
 With the settings of Sec. V-D and the sign of its discretised equation: oscillators
-attract one another. Phases are not wrapped; they drift as the printed equations let
-them.
+attract one another. Phases are not wrapped, as in the printed equations.
 """
 
 import math
@@ -22,7 +21,7 @@ class KuramotoRate(eqx.Module):
     """eta_i + K R sin(psi - x_i), where R e^(i psi) is the mean of e^(i x).
 
     Attributes:
-        eta: Frequency of each oscillator on its own.
+        eta: Natural frequency of each oscillator.
         coupling: K.
     """
 
@@ -33,7 +32,7 @@ class KuramotoRate(eqx.Module):
         eta = jnp.asarray(self.eta, x.dtype)
         coupling = jnp.asarray(self.coupling, x.dtype)
         sine, cosine = jnp.sin(x), jnp.cos(x)
-        # R sin(psi - x) without psi, which has no derivative where R = 0.
+        # R sin(psi - x) without psi, which is not differentiable where R = 0.
         pull = (
             jnp.mean(sine, axis=-1, keepdims=True) * cosine
             - jnp.mean(cosine, axis=-1, keepdims=True) * sine
@@ -49,19 +48,19 @@ def kuramoto(
     coupling: float = 0.8,
     noise: float = 0.1,
 ) -> System:
-    """Oscillators pulled towards their common phase; no polynomial.
+    """Oscillators coupled through their mean phase; not polynomial.
 
-    Observations begin at time 10, so a filter needs the state reached by then:
-    `system.model(initial=simulation.states[0])`. The model's mean map holds `eta` and
-    `coupling` as arrays, ready for a maximum-likelihood fit.
+    Observations begin at time 10, so a filter needs the state at that time:
+    `system.model(initial=simulation.states[0])`. The model's mean has `eta` and
+    `coupling` as arrays, so that a maximum-likelihood fit can estimate them.
 
     Args:
         key: Random key, for the frequencies N(0.5, 0.5^2) and the start U(-pi, pi).
         dt: Time between two observations.
         n_states: Number of oscillators.
         coupling: K.
-        noise: The process noise has standard deviation `noise` over a unit of time,
-            the measurement noise sqrt(dt) * noise.
+        noise: Standard deviation of the process noise over a unit of time; that of the
+            measurement noise is sqrt(dt) * noise.
 
     Examples:
         >>> import jax
@@ -71,7 +70,7 @@ def kuramoto(
         >>> model.transition.mean.rate.eta.shape
         (20,)
     """
-    n = check_at_least("n_states", n_states, 2, "One oscillator has no one to follow.")
+    n = check_at_least("n_states", n_states, 2, "One oscillator has nothing to couple.")
     eta_key, start_key = jax.random.split(key)
     eta = 0.5 + 0.5 * jax.random.normal(eta_key, (n,))
     start = jax.random.uniform(start_key, (n,), minval=-math.pi, maxval=math.pi)

@@ -24,8 +24,8 @@ def lorenz63(
         sigma: Prandtl number.
         rho: Rayleigh number over its critical value.
         beta: Aspect ratio of the rolls.
-        noise: The noise sigma of Sec. V-B: standard deviation of the process noise
-            over a unit of time, and of the measurement noise.
+        noise: The noise sigma of Sec. V-B: standard deviation of the process noise over
+            a unit of time, and of the measurement noise.
 
     Examples:
         >>> lorenz63().adjacency.astype(int)

@@ -20,14 +20,14 @@ def lorenz96(
     forcing: float = 8.0,
     noise: float = 1.0,
 ) -> System:
-    """A ring of weather stations: chaos in any number of states, of degree 2.
+    """A ring of weather stations: chaos in any number of states >= 4, of degree 2.
 
     Args:
         dt: Time between two observations.
         n_states: Number of stations, at least 4.
         forcing: F; 8 is chaotic.
-        noise: The process noise has standard deviation `noise` over a unit of time,
-            the measurement noise sqrt(dt) * noise.
+        noise: Standard deviation of the process noise over a unit of time; that of the
+            measurement noise is sqrt(dt) * noise.
 
     Examples:
         >>> lorenz96().adjacency.sum()

@@ -1,9 +1,10 @@
 """Lotka-Volterra: A. J. Lotka (1925), V. Volterra (1926).
 
 Parameters of the SciPy cookbook, with the equilibrium at 20 prey and 10 predators. With
-the default noise no population of the flow fell below 2 in 300 paths of 1000 steps. The
-Euler map winds outwards, by about 2 % a unit of time at dt = 0.03, where the lowest
-population was 0.5; at dt = 0.05 most such paths get below zero, and diverge.
+the default noise no population of the flow fell below 2 in 300 trajectories of 1000
+steps. The Euler map spirals outwards, by about 2 % per unit of time at dt = 0.03, where
+the lowest population was 0.5; at dt = 0.05 most such trajectories become negative and
+diverge.
 """
 
 from .base import System
@@ -25,10 +26,10 @@ def lotka_volterra(
     Args:
         dt: Time between two observations.
         birth: Growth rate of the prey.
-        predation: Prey caught, for each prey and predator.
+        predation: Predation rate, per prey and predator.
         death: Decay rate of the predators.
-        conversion: Predators born, for each prey and predator.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        conversion: Growth rate of the predators, per prey and predator.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

@@ -2,10 +2,10 @@
 
 In the dimensionless form of J. J. Tyson (1982), divided by epsilon and delta, so that
 the rate is a polynomial. The values for the Belousov-Zhabotinsky reaction (epsilon
-0.04, delta 4e-4, q 8e-4) are far too stiff for Euler; the flow takes 64 substeps for
-them at dt = 0.03, where 4 do for the defaults. These milder ones keep the
-relaxation cycle, with x1 between 0.03 and 0.65, x2 up to 3.2 and a period near 5; the
-fastest rate is x2 / epsilon, about 30, so the Euler map is stable below dt = 0.06.
+0.04, delta 4e-4, q 8e-4) are too stiff for Euler; the flow needs 64 substeps for them
+at dt = 0.03, and 4 for the defaults. The milder defaults keep the relaxation cycle,
+with x1 between 0.03 and 0.65, x2 up to 3.2 and a period near 5; the fastest rate is x2
+/ epsilon, about 30, so the Euler map is stable below dt = 0.06.
 """
 
 from .base import System
@@ -30,7 +30,7 @@ def oregonator(
         delta: Time scale of x2.
         q: Rate constant that keeps x1 above zero.
         f: Stoichiometric factor.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

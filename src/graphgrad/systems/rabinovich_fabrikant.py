@@ -1,8 +1,8 @@
 """Rabinovich-Fabrikant: M. I. Rabinovich, A. L. Fabrikant, Sov. Phys. JETP 50 (1979).
 
-alpha = 0.14 and gamma = 0.1 give the well-known attractor. It is a delicate one (M.-F.
-Danca, N. Kuznetsov, G. Chen, Nonlinear Dyn. 88 (2017)): noise that turns x3 negative
-sends the path away, so the noise is small beside x3, and so is dt.
+alpha = 0.14 and gamma = 0.1 give the well-known attractor. It is sensitive (M.-F.
+Danca, N. Kuznetsov, G. Chen, Nonlinear Dyn. 88 (2017)): noise that makes x3 negative
+causes divergence, so the noise is small relative to x3, and so is dt.
 """
 
 from .base import System
@@ -23,7 +23,7 @@ def rabinovich_fabrikant(
         dt: Time between two observations.
         alpha: Damping of x3.
         gamma: Growth of x1 and x2.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

@@ -1,7 +1,7 @@
 """Random sparse polynomials: the synthetic twin of Sec. V-A.
 
-The paper does not say where the twin starts nor what its filter's prior is; like its
-other systems it starts here at the first unit vector with the prior N(x0, I).
+The paper states neither the start of the twin nor its filter's prior; like its other
+systems it starts here at the first unit vector with the prior N(x0, I).
 """
 
 import math
@@ -27,24 +27,23 @@ def random_sparse(
     noise: float = 1.0,
     x0: Any = None,
 ) -> System:
-    """A rate matrix of random sparse coefficients whose largest singular value is 1.
+    """A random sparse rate matrix whose largest singular value is 1.
 
-    The paper steps along it by Euler: `simulate(..., scheme="euler")` and
-    `model(dynamics="map")` are its twin. Nothing in the recipe keeps such a system
-    bounded. At dt = 0.025, paths of 200 Euler steps leave |x| < 100 in 49 % of draws
-    with 3 states and degree 2, in 76 % with degree 3, and in all with 20 states (31 %
-    at 100 steps), and the flow does as often: watch `diverged_at`.
+    The paper discretises it by Euler: `simulate(..., scheme="euler")` and
+    `model(dynamics="map")` are its twin. Such a system need not be bounded. At dt =
+    0.025, trajectories of 200 Euler steps leave |x| < 100 in 49 % of draws with 3
+    states and degree 2, in 76 % with degree 3, and in all with 20 states (31 % at 100
+    steps), and those of the flow as often: check `diverged_at`.
 
     Args:
-        key: Random key, for which terms appear and their coefficients.
+        key: Random key, for the support and the coefficients.
         n_states: Number of states, Nx.
         degree: Degree of the library.
         dt: Time between two observations.
-        density: Share of the coefficients of the *rate* that are not zero; the map
-            has the identity on top of them.
-        noise: The process noise has standard deviation `noise` over a unit of time,
-            the measurement noise sqrt(dt) * noise.
-        x0: Start; the first unit vector if not given.
+        density: Share of nonzero coefficients of the *rate*; the map adds the identity.
+        noise: Standard deviation of the process noise over a unit of time; that of the
+            measurement noise is sqrt(dt) * noise.
+        x0: Initial state; the first unit vector by default.
 
     Examples:
         >>> import jax
@@ -60,7 +59,7 @@ def random_sparse(
     library = Polynomial(n_states, degree)
     size = n_states * library.n_terms
     place_key, value_key = jax.random.split(key)
-    # Half a term is rounded up, so that there is always one.
+    # Half a term is rounded up, so that there is at least one.
     places = jax.random.choice(
         place_key, size, (math.ceil(density * size),), replace=False
     )

@@ -1,4 +1,4 @@
-"""Rates dx/dt, written out as terms and their coefficients."""
+"""Rates dx/dt, given as terms and coefficients."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ class PolynomialRate(eqx.Module):
 
     Attributes:
         library: The monomials.
-        coefficients: R of shape `(Nx, M)`, in double precision whatever JAX is set to.
+        coefficients: R of shape `(Nx, M)`, always in double precision.
     """
 
     library: Polynomial
@@ -26,7 +26,7 @@ class PolynomialRate(eqx.Module):
 
 
 def polynomial_rate(equations: Mapping[str, Mapping[str, float]]) -> PolynomialRate:
-    """The rate of equations written out, of the lowest degree that holds them.
+    """The rate of the given equations, with the lowest sufficient degree.
 
     Args:
         equations: For each state, the terms of its rate and their coefficients.

@@ -1,9 +1,9 @@
 """Roessler: O. E. Roessler, An equation for continuous chaos, Phys. Lett. A 57 (1976).
 
 With his a = b = 0.2, c = 5.7, from a point of the attractor just before a spike of x3.
-Between the spikes x3 is about 0.02 and noise turns it negative in 3 % of steps, which
-is harmless at the default noise; four times the noise and dt = 0.05 lose half of all
-paths within 1000 steps.
+Between the spikes x3 is about 0.02 and noise makes it negative in 3 % of steps, which
+is harmless at the default noise; with four times the noise and dt = 0.05 half of all
+trajectories diverge within 1000 steps.
 """
 
 from .base import System
@@ -19,14 +19,14 @@ def rossler(
     noise: float = 0.05,
     observation_std: float = 0.2,
 ) -> System:
-    """One band and one fold: chaos in three states, of degree 2.
+    """A folded band: chaos in three states, of degree 2.
 
     Args:
         dt: Time between two observations.
         a: Growth of the spiral.
         b: Supply of x3.
         c: Height of the fold.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

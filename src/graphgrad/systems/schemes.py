@@ -1,9 +1,9 @@
-"""Two ways to move along dx/dt = rate(x): the paper's Euler step, and the flow.
+"""Two discretisations of dx/dt = rate(x): the paper's Euler step, and the flow.
 
-The flow is followed by the classical Runge-Kutta method, in as many substeps as
-`substeps` finds it to need. Process noise is split in the manner of Strang: half of a
-substep's noise comes before it and half after, so that the covariance gathered over an
-interval is a trapezoidal sum along the flow.
+The flow is integrated by the classical Runge-Kutta method, with the number of substeps
+from `substeps`. Process noise is added by Strang splitting: half of a substep's noise
+comes before it and half after, so that the covariance accumulated over an interval is a
+trapezoidal sum along the flow.
 """
 
 from abc import abstractmethod
@@ -23,7 +23,7 @@ def integrate(
     time: float | Float[Array, ""],
     substeps: int | Int[Array, ""],
 ) -> Float[Array, "*batch Nx"]:
-    """The state a time later, by as many Runge-Kutta steps of order four."""
+    """The state after a time, by that many Runge-Kutta steps of order four."""
     h = jnp.asarray(time, x.dtype) / substeps
     return jax.lax.fori_loop(0, substeps, lambda _, x: _runge_kutta(rate, x, h), x)
 
@@ -34,7 +34,7 @@ def _runge_kutta(rate: Callable, x: Array, h: Array) -> Array:
         move = rate(x + place * h * move)
         return (move, total + weight * move), None
 
-    # A loop, since a rate of many terms takes long to compile.
+    # A loop, since a rate with many terms is slow to compile.
     stages = jnp.array([0, 1 / 2, 1 / 2, 1], x.dtype), jnp.array([1, 2, 2, 1], x.dtype)
     zero = jnp.zeros_like(x)
     (_, total), _ = jax.lax.scan(stage, (zero, zero), stages)
@@ -45,7 +45,7 @@ class EulerMean(AbstractMean):
     """x + dt rate(x): the discretisation of the paper (Sec. V).
 
     Attributes:
-        rate: dx/dt; its parameters are what a maximum-likelihood fit may move.
+        rate: dx/dt; its parameters can be estimated by a maximum-likelihood fit.
         dt: Length of the step.
     """
 
@@ -60,12 +60,12 @@ class EulerMean(AbstractMean):
 
 
 class RungeKuttaMean(AbstractMean):
-    """Where the flow of a rate carries a state, for rates that no library writes.
+    """The flow of a rate over an interval, for rates outside any library.
 
     Attributes:
-        rate: dx/dt; its parameters are what a maximum-likelihood fit may move.
+        rate: dx/dt; its parameters can be estimated by a maximum-likelihood fit.
         dt: Length of the interval.
-        substeps: Runge-Kutta steps in it.
+        substeps: Runge-Kutta steps per interval.
     """
 
     rate: Callable
@@ -80,19 +80,19 @@ class RungeKuttaMean(AbstractMean):
 
 
 class AbstractMove(eqx.Module):
-    """A draw of the next state given this one."""
+    """Draws the next state given the current one."""
 
     @abstractmethod
     def __call__(self, key: PRNGKeyArray, x: Float[Array, "Nx"]) -> Float[Array, "Nx"]:
-        """The state an interval later."""
+        """The state after an interval."""
 
 
 class EulerMove(AbstractMove):
-    """The Euler step, and noise of standard deviation `scale` after it.
+    """The Euler step, followed by noise of standard deviation `scale`.
 
     Attributes:
         mean: The step.
-        scale: Standard deviations of the noise of a step.
+        scale: Standard deviations of the noise per step.
     """
 
     mean: EulerMean
@@ -103,14 +103,14 @@ class EulerMove(AbstractMove):
 
 
 class FlowMove(AbstractMove):
-    """The flow in substeps, with noise in each.
+    """The flow in substeps, each with noise.
 
     Attributes:
         rate: dx/dt.
         scale: Standard deviations of the noise over a unit of time.
         dt: Length of the interval.
-        substeps: Runge-Kutta steps in it; an array, so that another number of them
-            compiles nothing.
+        substeps: Runge-Kutta steps per interval; an array, so that a change does not
+            trigger a compilation.
     """
 
     rate: Callable

@@ -2,8 +2,8 @@
 
 As SIR, with a latent stage of 4 days on average: states are shares of the population,
 time is in days, the basic reproduction number is infection / recovery = 2.5. The
-default 0.25 days a step and 200 steps cover the wave; long after it additive noise
-turns the few who are exposed or infected negative.
+default 0.25 days per step and 200 steps cover the wave; long after it additive noise
+makes the small numbers of exposed and infected negative.
 """
 
 from .base import System
@@ -23,10 +23,10 @@ def seir(
 
     Args:
         dt: Time between two observations.
-        infection: Infections a day, for each susceptible and infected.
-        onset: Onsets a day, for each exposed.
-        recovery: Recoveries a day, for each infected.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        infection: Infection rate per day, per susceptible and infected.
+        onset: Onset rate per day, per exposed.
+        recovery: Recovery rate per day, per infected.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

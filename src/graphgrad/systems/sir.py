@@ -1,9 +1,9 @@
 """SIR epidemic: W. O. Kermack, A. G. McKendrick, Proc. R. Soc. A 115 (1927).
 
 States are shares of the population; time is in days; the basic reproduction number is
-infection / recovery = 2.5. The default 0.2 days a step and 200 steps cover the wave.
-Long after it the infected are so few that additive noise turns them negative.
-S + I + R is 1 but for the noise, so the terms 1, S, I, R are nearly collinear.
+infection / recovery = 2.5. The default 0.2 days per step and 200 steps cover the wave.
+Long after it additive noise makes the small number of infected negative. S + I + R is 1
+apart from noise, so the terms 1, S, I, R are nearly collinear.
 """
 
 from .base import System
@@ -22,9 +22,9 @@ def sir(
 
     Args:
         dt: Time between two observations.
-        infection: Infections a day, for each susceptible and infected.
-        recovery: Recoveries a day, for each infected.
-        noise: The process noise has standard deviation `noise` over a unit of time.
+        infection: Infection rate per day, per susceptible and infected.
+        recovery: Recovery rate per day, per infected.
+        noise: Standard deviation of the process noise over a unit of time.
         observation_std: Standard deviation of the measurement noise.
 
     Examples:

@@ -1,9 +1,9 @@
-"""How many Runge-Kutta steps an interval needs: step doubling along a pilot path.
+"""Number of Runge-Kutta steps per interval: step doubling on a pilot trajectory.
 
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4:
-the same interval in k and in 2 k steps tells the error of k. The pilot path has no
-noise and is always in double precision, so that a system has one number of substeps
-whatever JAX is set to and however its noise falls.
+the difference between k and 2 k steps over an interval estimates the error of k. The
+pilot trajectory has no noise and is always in double precision, so that the number of
+substeps of a system depends neither on the precision of JAX nor on the noise.
 """
 
 from collections.abc import Callable
@@ -29,19 +29,19 @@ def needed_substeps(
     tolerance: Callable[[np.ndarray], np.ndarray],
     most: int = MOST,
 ) -> tuple[int, float]:
-    """The fewest substeps, in powers of two, whose error is within the tolerance.
+    """The smallest power of two of substeps whose error is within the tolerance.
 
     Args:
         rate: dx/dt.
-        x0: Where the pilot path begins.
+        x0: Initial state of the pilot trajectory.
         dt: Length of an interval.
-        bound: Size from which on a state counts as lost, and no longer as an error.
-        tolerance: From the largest size of each state to the error that it may have.
-        most: Where to stop.
+        bound: Size from which on a state counts as diverged, not as an error.
+        tolerance: Maps the largest size of each state to its allowed error.
+        most: Maximum number of substeps.
 
     Returns:
-        Their number, and the largest error of an interval as a multiple of what is
-        allowed; above 1 where `most` did not suffice.
+        Their number, and the largest error of an interval as a multiple of the
+        tolerance; above 1 if `most` substeps do not suffice.
     """
     count = 1
     with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
@@ -66,9 +66,9 @@ def _excess(
     bound: float,
     tolerance: Callable[[np.ndarray], np.ndarray],
 ) -> float:
-    """The largest error of an interval, in what is allowed.
+    """The largest error of an interval, as a multiple of the tolerance.
 
-    A path on its way out is followed to a tenth of the bound: where it goes to infinity
+    A divergent trajectory is followed to a tenth of the bound: if it goes to infinity
     within an interval, no number of substeps suffices.
     """
     with np.errstate(invalid="ignore"):
@@ -80,7 +80,7 @@ def _excess(
         return np.inf
     coarse, fine = coarse[:until], fine[:until]
     sizes = np.abs(fine).max(axis=0)
-    # A state that stays at zero is as large as the others.
+    # A state that stays at zero takes the size of the others.
     sizes = np.where(sizes > 0, sizes, sizes.max())
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         errors = np.abs(coarse - fine) / tolerance(sizes)
@@ -96,10 +96,10 @@ def _pilot(
     dt: Float[Array, ""],
     count: Int[Array, ""],
 ) -> tuple[Float[Array, "T Nx"], Float[Array, "T Nx"]]:
-    """Ends of the intervals of a path, by `count` substeps and by twice as many."""
+    """Ends of the intervals, by `count` substeps and by twice as many."""
 
     def interval(x: Array, _: None) -> tuple[Array, tuple[Array, Array]]:
-        # By a loop over both, which compiles the rate once.
+        # A loop over both, which compiles the rate once.
         coarse, fine = jax.lax.map(
             lambda count: integrate(rate, x, dt, count), jnp.stack([count, 2 * count])
         )

@@ -13,8 +13,8 @@ function ticks(low, high, count) {
   return found;
 }
 
-// Where an axis of minus the logarithm of a price has its marks: 1, 2, 5, 10, ...
-function priceTicks(low, high, count) {
+// Ticks of an axis of minus the logarithm of a penalty: 1, 2, 5, 10, ...
+function penaltyTicks(low, high, count) {
   const found = [];
   for (let power = Math.floor(-high) - 1; power <= -low; power += 1) {
     for (const digit of [1, 2, 5]) found.push(-Math.log10(digit) - power);
@@ -43,7 +43,7 @@ function widened([low, high], by = 0.05) {
   return [low - by * (high - low), high + by * (high - low)];
 }
 
-// Lines break where a value is missing, or where another series begins.
+// Lines break where a value is missing, or where a new series begins.
 function line(xs, ys, x, y, breaks = []) {
   let path = "";
   let pen = false;
@@ -89,9 +89,9 @@ function dots(xs, ys, x, y) {
     : `M${x(at).toFixed(1)} ${y(ys[i]).toFixed(1)}h0`).join("");
 }
 
-// Puts a chart into a place. `layers(frame)` gives what lies between the axes.
+// Draws a chart into an element. `layers(frame)` returns the contents of the axes.
 function chart(place, { x: [x0, x1], y: [y0, y1], xName, alt, layers, height = 190,
-  prices = false, whole = false, shade = "c0" }) {
+  penalties = false, whole = false, shade = "c0" }) {
   keepDrawn(place, (width) => {
     const right = width - MARGIN.right;
     const bottom = height - MARGIN.bottom;
@@ -99,12 +99,12 @@ function chart(place, { x: [x0, x1], y: [y0, y1], xName, alt, layers, height = 1
     const y = (v) => bottom - ((v - y0) / (y1 - y0)) * (bottom - MARGIN.top);
     const grid = svg("g", { class: "grid tick" });
     const count = Math.max(2, Math.floor(width / 65));
-    for (const at of prices ? priceTicks(x0, x1, count) : ticks(x0, x1, count)) {
+    for (const at of penalties ? penaltyTicks(x0, x1, count) : ticks(x0, x1, count)) {
       if (whole && at % 1) continue;
       grid.append(
         svg("line", { x1: x(at), x2: x(at), y1: MARGIN.top, y2: bottom }),
         svg("text", { x: x(at), y: bottom + 15, "text-anchor": "middle" },
-          show(prices ? 10 ** -at : at, 6)),
+          show(penalties ? 10 ** -at : at, 6)),
       );
     }
     for (const at of ticks(y0, y1, Math.max(2, height / 38))) {

@@ -1,4 +1,4 @@
-// Elements and numbers. Text is only ever put in as text.
+// Elements and numbers. Text is only ever inserted as text.
 
 const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
@@ -36,7 +36,7 @@ function percent(share) {
   return `${Math.round(100 * share)} %`;
 }
 
-// Draws now, and again whenever the place has become wider or narrower.
+// Draws now, and again whenever the width of the element changes.
 function keepDrawn(place, draw) {
   let width = -1;
   const again = () => {

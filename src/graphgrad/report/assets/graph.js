@@ -1,4 +1,4 @@
-// The graph: arrows that tell what they carry, nodes that can be moved.
+// The graph: arrows that show their terms, nodes that can be moved.
 
 const BENDS = [0.22, 0.1, 0.35, -0.14, -0.28, -0.42, 0.5];
 const SAMPLES = 120;
@@ -20,7 +20,7 @@ function bow(a, b, bend) {
   return points;
 }
 
-// A loop on the side that looks away from the centre.
+// A loop on the side facing away from the centre.
 function loop(a, centre, radius) {
   let [dx, dy] = [a.x - centre.x, a.y - centre.y];
   const size = Math.hypot(dx, dy);
@@ -41,7 +41,7 @@ function loop(a, centre, radius) {
 
 const far = (p, q) => Math.hypot(p.x - q.x, p.y - q.y);
 
-// A curve from rim to rim that meets no other node, if there is one.
+// A curve between node borders that avoids other nodes, if there is one.
 function route(edge, places, radius, centre) {
   const [a, b] = [places[edge.source], places[edge.target]];
   let points = null;
@@ -80,15 +80,15 @@ function shaped(points, width) {
   };
 }
 
-// A graph in a place. `detail(edge or null)` is told which arrow is looked at.
+// Draws a graph into an element. `detail(edge or null)` receives the active arrow.
 function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = true }) {
-  // Places from 0 to 1: the first on top and then clockwise.
+  // Positions from 0 to 1: the first on top, then clockwise.
   const home = names.map((_, i) => {
     const turn = (2 * Math.PI * i) / names.length - Math.PI / 2;
     const wide = names.length > 8 ? 0.41 : 0.36;
     return { x: 0.5 + wide * Math.cos(turn), y: 0.5 + (wide - 0.01) * Math.sin(turn) };
   });
-  // In the middle: three nodes on a circle stand high on it.
+  // Centred vertically: three nodes on a circle lie too high.
   const heights = home.map((spot) => spot.y);
   const off = 0.5 - (Math.min(...heights) + Math.max(...heights)) / 2;
   for (const spot of home) spot.y += off;
@@ -235,7 +235,7 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
 
   keepDrawn(place, (now) => {
     width = now;
-    // Many nodes on a narrow screen need all the room there is.
+    // Many nodes on a narrow screen need the full width.
     const tall = names.length > 8 && now < 500 ? 1 : ratio;
     height = Math.round(clamp(now * tall, 260, 620));
     const circle = (Math.PI * 0.72 * Math.min(width, height)) / names.length;

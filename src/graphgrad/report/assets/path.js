@@ -1,4 +1,4 @@
-// The path: what the equations and the graph are at each price.
+// The regularisation path: equations and graph at each penalty.
 
 const MOST_LINES = 60;
 
@@ -49,12 +49,12 @@ function pathEdges(step, known) {
   return [...found].map(([key, edge]) => ({
     ...edge, strength: null, confidence: null, other: !known.has(key),
     alt: `${nameOf(edge.source)} acts on ${nameOf(edge.target)} by ${edge.names.join(", ")}.`
-      + (known.has(key) ? "" : " Not in the equations found."),
+      + (known.has(key) ? "" : " Not in the selected equations."),
   }));
 }
 
-// Coefficients along the path over their largest value: those there at a step of it,
-// and as many others as can be told apart.
+// Coefficients along the regularisation path, relative to their largest value: those
+// that are nonzero at a step, and as many others as can be distinguished.
 function pathLines(step) {
   const { steps } = content.path;
   const all = new Map();
@@ -81,25 +81,25 @@ function pathLines(step) {
 }
 
 function pathPart() {
-  const { prices, steps, chosen } = content.path;
-  if (!prices) return;
-  const slider = byId("price");
+  const { penalties, steps, chosen } = content.path;
+  if (!penalties) return;
+  const slider = byId("penalty");
   const known = new Set(content.edges.map((edge) => `${edge.source} ${edge.target}`));
   const small = graph(byId("path-graph"), {
     names: content.variables, nStates: content.nStates, movable: false, detail: () => {},
-    alt: "Graph at this price. Orange arrows are not in the equations found.",
+    alt: "Graph at this penalty. Orange arrows are not in the selected equations.",
   });
-  const at = prices.map((price) => -Math.log10(price));
+  const at = penalties.map((penalty) => -Math.log10(penalty));
   const lines = pathLines(chosen ?? steps.length - 1);
   let marker = null;
   let frameNow = null;
-  chart(figure(byId("path-picture"), "Coefficients over the price",
-    `each over its largest${lines.left ? `; ${lines.left} faint ones are not drawn` : ""}`), {
-    x: prices.length > 1 ? extent(at) : [at[0] - 1, at[0] + 1],
+  chart(figure(byId("path-picture"), "Coefficients against the penalty",
+    `relative to the largest of each${lines.left ? `; ${lines.left} faint ones not drawn` : ""}`), {
+    x: penalties.length > 1 ? extent(at) : [at[0] - 1, at[0] + 1],
     y: widened(extent([0], ...lines.drawn.map((each) => each.values))),
-    xName: "price of a term, falling to the right", prices: true, height: 230,
-    alt: `Coefficients at ${prices.length} prices from ${show(prices[0])} to ${
-      show(prices[prices.length - 1])}; from ${steps[0].length} to ${
+    xName: "penalty per term, decreasing to the right", penalties: true, height: 230,
+    alt: `Coefficients at ${penalties.length} penalties from ${show(penalties[0])} to ${
+      show(penalties[penalties.length - 1])}; from ${steps[0].length} to ${
       steps[steps.length - 1].length} terms.`,
     layers: (frame) => {
       if (frame.behind) return [];
@@ -117,9 +117,9 @@ function pathPart() {
   const move = () => {
     const k = Number(slider.value);
     const step = steps[k];
-    const text = `${show(prices[k])}: ${step.length} term${step.length === 1 ? "" : "s"}${
+    const text = `${show(penalties[k])}: ${step.length} term${step.length === 1 ? "" : "s"}${
       k === chosen ? ", chosen" : ""}`;
-    byId("price-value").textContent = text;
+    byId("penalty-value").textContent = text;
     slider.setAttribute("aria-valuetext", text);
     byId("path-equations").replaceChildren(
       ...content.variables.slice(0, content.nStates).map((_, a) => pathEquation(a, step)));

@@ -1,4 +1,4 @@
-// What is on the page, and what its controls do.
+// The contents of the page, and its controls.
 
 const content = JSON.parse(byId("content").textContent);
 const shade = (state) => (state === null ? "c6" : `c${state % 7}`);
@@ -28,18 +28,18 @@ function theme() {
 function mainGraph() {
   const detail = byId("graph-detail");
   const count = byId("graph-count");
-  const tell = (edge) => {
+  const describe = (edge) => {
     if (!edge) {
       detail.replaceChildren(html("p", { class: "note" }, 
-        "Point at an arrow, or go to it with Tab and from one to the next with the arrow "
-        + "keys: its terms are shown here."));
+        "Point at an arrow, or select one with Tab and the arrow keys, to show its terms "
+        + "here."));
       return;
     }
     const list = html("ul", {});
     edge.terms.forEach((j, k) => {
       const error = edge.errors && edge.errors[k] ? ` ± ${show(edge.errors[k], 2)}` : "";
       const sure = edge.sure && edge.sure[k] !== null
-        ? `, ${percent(edge.sure[k])} sure` : "";
+        ? `, confidence ${percent(edge.sure[k])}` : "";
       list.append(html("li", {}, `${show(edge.values[k], 4)}${error} × `,
         termFormula(j), sure));
     });
@@ -52,15 +52,15 @@ function mainGraph() {
     );
   };
   const drawn = graph(byId("graph-picture"), {
-    names: content.variables, nStates: content.nStates, detail: tell,
+    names: content.variables, nStates: content.nStates, detail: describe,
     alt: `Graph of ${content.variables.length} nodes and ${content.edges.length} arrows. `
-      + "The table below it says the same.",
+      + "The table below has the same contents.",
   });
   const tally = (left) => {
     count.textContent = `${left} of ${content.edges.length} arrows are shown.`;
   };
   drawn.show(content.edges);
-  tell(null);
+  describe(null);
   tally(content.edges.length);
   byId("graph-reset").addEventListener("click", () => drawn.reset());
   const slider = byId("threshold");
@@ -80,7 +80,7 @@ function statePanels() {
   for (const panel of content.panels) {
     const notes = [];
     if (panel.missing) notes.push(`${panel.missing} of ${panel.all} missing`);
-    if (!panel.dataT) notes.push("never observed itself");
+    if (!panel.dataT) notes.push("not observed directly");
     chart(figure(place, panel.name, notes.join(", ")), {
       x: extent(panel.span), y: widened(extent(panel.mean, panel.low, panel.high, panel.data)),
       xName: content.timeName, alt: panel.alt, shade: shade(panel.state),
@@ -116,7 +116,7 @@ function statePanels() {
   }
 }
 
-// Arrows along a vector field: where dx/dt leads on the screen, longer where faster.
+// Arrows of a vector field: the direction of dx/dt, longer for a larger rate.
 function fieldArrows({ x, y, u, v }, frame) {
   const [right, up] = [frame.x(1) - frame.x(0), frame.y(1) - frame.y(0)];
   const room = Math.min(
@@ -145,7 +145,7 @@ function portraitPart() {
   if (!place) return;
   const { portrait } = content;
   const [first, second] = portrait.names;
-  chart(figure(place, `${second} over ${first}`), {
+  chart(figure(place, `${second} against ${first}`), {
     x: extent(portrait.x), y: extent(portrait.y), xName: first, alt: portrait.alt,
     shade: shade(0), height: 300,
     layers: (frame) => {
@@ -159,9 +159,9 @@ function portraitPart() {
           class: `dots${small}`, d: dots(...portrait.data, frame.x, frame.y),
         }));
       }
-      if (portrait.path) {
+      if (portrait.trajectory) {
         made.push(svg("path", {
-          class: "curve", d: line(...portrait.path, frame.x, frame.y),
+          class: "curve", d: line(...portrait.trajectory, frame.x, frame.y),
         }));
       }
       return made;
@@ -177,10 +177,10 @@ function residualPanels() {
     const each = content.residuals[pick.value];
     const far = Math.max(3, ...each.r.map((v) => Math.abs(v ?? 0)));
     const ends = [each.ends[0], each.ends[each.ends.length - 1]];
-    const law = [...Array(81).keys()].map((k) => ends[0] + ((ends[1] - ends[0]) * k) / 80);
-    const normal = law.map((v) => Math.exp((-v * v) / 2) / Math.sqrt(2 * Math.PI));
+    const grid = [...Array(81).keys()].map((k) => ends[0] + ((ends[1] - ends[0]) * k) / 80);
+    const normal = grid.map((v) => Math.exp((-v * v) / 2) / Math.sqrt(2 * Math.PI));
     const tallest = Math.max(0.45, ...each.density) * 1.08;
-    const most = Math.max(0.3, 1.2 * each.bound, ...each.memory.map(Math.abs));
+    const most = Math.max(0.3, 1.2 * each.bound, ...each.autocorrelations.map(Math.abs));
     const level = (frame, at) => svg("path", {
       class: "mark", d: `M${MARGIN.left} ${frame.y(at)}H${frame.width - MARGIN.right}`,
     });
@@ -196,27 +196,27 @@ function residualPanels() {
         }),
       ]),
     });
-    chart(figure(place, "Their law"), {
+    chart(figure(place, "Distribution"), {
       x: ends, y: [0, tallest], xName: "residual",
-      alt: `Histogram of the residuals of ${each.name} with the normal law. ${each.alt}`,
+      alt: `Histogram of the residuals of ${each.name} with the normal density. ${each.alt}`,
       shade: shade(Number(pick.value)),
       layers: ({ x, y, behind }) => (behind ? [] : [
         ...each.density.map((v, i) => svg("rect", {
           class: "bar-of", x: x(each.ends[i]) + 0.5, y: y(v),
           width: x(each.ends[i + 1]) - x(each.ends[i]) - 1, height: y(0) - y(v),
         })),
-        svg("path", { class: "curve law", d: line(law, normal, x, y) }),
+        svg("path", { class: "curve normal", d: line(grid, normal, x, y) }),
       ]),
     });
-    chart(figure(place, "Their memory"), {
-      x: [0.2, each.memory.length + 0.8], y: [-most, most], xName: "lag", whole: true,
+    chart(figure(place, "Autocorrelation"), {
+      x: [0.2, each.autocorrelations.length + 0.8], y: [-most, most], xName: "lag", whole: true,
       alt: `Autocorrelation of the residuals of ${each.name}. ${each.alt}`,
       shade: shade(Number(pick.value)),
       layers: (frame) => (frame.behind ? [] : [
         level(frame, -each.bound), level(frame, each.bound),
         svg("path", {
           class: "curve",
-          d: each.memory.map((v, i) => (
+          d: each.autocorrelations.map((v, i) => (
             `M${frame.x(i + 1)} ${frame.y(0)}V${frame.y(v)}`)).join(""),
         }),
       ]),
@@ -232,7 +232,7 @@ function forecastPanels() {
   const half = Math.floor(content.levels.length / 2);
   for (const fan of content.fans) {
     const last = (fan.pastT ?? []).length - 1;
-    // The fan opens where the past ends.
+    // The fan starts at the end of the history.
     const joined = last >= 0 && fan.past[last] !== null && fan.pastT[last] <= fan.t[0];
     const t = joined ? [fan.pastT[last], ...fan.t] : fan.t;
     const lines = fan.lines.map((row) => (joined ? [fan.past[last], ...row] : row));

@@ -1,4 +1,4 @@
-"""What is compared: a name, and a function that fits and scores a chunk."""
+"""The compared methods: a name, and a function that fits and scores a chunk."""
 
 from ..plan import Method
 from . import adaptive, flow, lasso, sindy, yardstick

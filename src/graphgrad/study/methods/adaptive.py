@@ -1,4 +1,4 @@
-"""The adaptive solver: noise known or learnt, Gaussian or particle engine."""
+"""The adaptive solver: noise known or estimated, Gaussian or particle engine."""
 
 from collections.abc import Callable
 from functools import cache
@@ -23,11 +23,11 @@ ENGINES: dict[str, str | AbstractEngine] = {
 
 
 def over_chunk(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit of one model to each realisation, made one of a chunk.
+    """Fits a model to each realisation of a chunk.
 
-    An accelerator fits the chunk at once, stage by stage: as one program, a stage would
-    be compiled as often as it is used. A CPU goes one by one: no fit waits for the
-    slowest, and less is compiled.
+    An accelerator fits the chunk in parallel, stage by stage: as one program, a stage
+    would be compiled as often as it is used. A CPU runs one fit after another: no fit
+    waits for the slowest, and less is compiled.
     """
 
     def at_once(model, *chunk):
@@ -42,7 +42,7 @@ def over_chunk(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _fit(engine: str, learn: tuple[str, ...]) -> Any:
-    """One function for all chunks, so that what it compiles stays compiled."""
+    """One function for all chunks, so that its compiled programs are reused."""
 
     def fit(model, key, ys):
         found = adaptive(key, ys, model, engine=ENGINES[engine], learn=learn)
@@ -62,7 +62,7 @@ def fitted(
     engine: str = "auto",
     learn: tuple[str, ...] = (),
 ) -> Results:
-    """Fit a chunk and score it; `converged` and `undecided` say how fits ended."""
+    """Fit a chunk and score it; `converged` and `undecided` are outcomes."""
     keys = keys_of(name, draws.seeds)
     out = _fit(engine, learn)(model, keys, jnp.asarray(ys, float))
     found, codes, noise = (np.asarray(part) for part in out)
@@ -80,7 +80,7 @@ def gaussian(cell: Cell, draws: Draws) -> Results:
 
 
 def learnt(cell: Cell, draws: Draws) -> Results:
-    """The Gaussian engine, the state noise learnt."""
+    """The Gaussian engine, the process noise estimated."""
     model = model_of(cell, draws)
     learn = ("state_noise",)
     name = "adaptive-learnt"

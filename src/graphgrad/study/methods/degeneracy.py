@@ -1,8 +1,8 @@
-"""How many steps a filter with wrong coefficients survives in single precision.
+"""Number of steps before a filter with wrong coefficients degenerates.
 
-The bootstrap filter of Alg. 1 on Lorenz 63 as Sec. III-C prints it. Coefficients are
-drawn from U(-1, 1), where the paper's algorithms start, or are the true ones. The
-weights are multiplied as printed, or kept as logarithms.
+The bootstrap filter of Alg. 1 on Lorenz 63 as printed in Sec. III-C, in single
+precision. Coefficients are drawn from U(-1, 1), where the paper's algorithms start, or
+are the true ones. The weights are multiplied as printed, or kept as logarithms.
 """
 
 from collections.abc import Callable
@@ -31,10 +31,10 @@ def survival(
     num_particles: int,
     logarithms: bool,
 ) -> tuple[Array, Array]:
-    """Steps before the likelihood is zero, as that of one step and as their product.
+    """Steps before the likelihood is zero: of one step, and of their product.
 
     The likelihood of a step is the mean weight of the particles. With logarithms it
-    counts as zero when it is not finite any more: no particle is left that is finite.
+    counts as zero when it is no longer finite: no finite particle is left.
     """
     K = num_particles
     start_key, key = jax.random.split(key)
@@ -49,7 +49,7 @@ def survival(
         noise = model.transition.noise
         x = noise.sample(move_key, model.transition.mean(x))
         log_weights = model.observation.log_prob(y, x)
-        # A particle that overflowed explains nothing.
+        # A particle that overflowed has weight zero.
         log_weights = jnp.where(jnp.isfinite(log_weights), log_weights, -jnp.inf)
         if logarithms:
             likelihood = jax.nn.logsumexp(log_weights) - jnp.log(K)
@@ -86,10 +86,10 @@ def _many(num_particles: int, logarithms: bool, known: bool) -> Any:
 def filter_method(
     name: str, *, logarithms: bool, known: bool
 ) -> Callable[[Cell, Draws], Results]:
-    """A filter as a method: `steps` before one step's likelihood vanishes.
+    """A filter as a method: `steps` before the likelihood of one step vanishes.
 
-    `steps_product` is the number before the likelihood of all steps so far does. The
-    cell gives `particles` in its settings.
+    `steps_product` is the number before the likelihood of all steps so far vanishes.
+    The cell gives `particles` in its settings.
     """
 
     def method(cell: Cell, draws: Draws) -> Results:

@@ -1,9 +1,9 @@
-"""Filtered states by an estimated model, where no coefficients are true: Sec. V-D.
+"""Filtered states of an estimated model, if no coefficients are true: Sec. V-D.
 
-Every realisation has frequencies, a start and a coupling of its own; the filter is told
-where the oscillators are when observations begin. `nrmse` is the error of the filtered
-means over that of the true model, both by 100 bootstrap particles with the same key, as
-in the paper; `nrmse_gaussian` is the same by the extended Kalman filter.
+Every realisation has its own frequencies, initial state and coupling; the filter is
+given the state of the oscillators when observations begin. `nrmse` is the error of the
+filtered means relative to that of the true model, both by 100 bootstrap particles with
+the same key, as in the paper; `nrmse_gaussian` uses the extended Kalman filter.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def _particle_means() -> Any:
 
 @cache
 def _likeliest() -> Any:
-    """Frequencies and coupling of maximum likelihood, searched from the true ones."""
+    """Maximum-likelihood frequencies and coupling, started at the true ones."""
 
     def fit(key, model, ys):
         true = model.transition.mean
@@ -100,7 +100,7 @@ def _estimates(
     truths: list[StateSpaceModel],
     ys: Array,
 ) -> list[StateSpaceModel]:
-    """The model that is found for each realisation of a chunk."""
+    """The estimated model of each realisation of a chunk."""
     if name == "true-mle":
         tasks = zip(keys, truths, ys, strict=True)
         return [_likeliest()(key, true, y) for key, true, y in tasks]
@@ -116,7 +116,7 @@ def _estimates(
 
 
 def states_by(name: str) -> Callable[[Cell, Draws], Results]:
-    """Errors of the states by a model that was fitted in one of the ways."""
+    """Errors of the states by a model fitted by one of the methods."""
 
     def method(cell: Cell, draws: Draws) -> Results:
         keys = keys_of(f"{name}-states", draws.seeds)
@@ -131,10 +131,10 @@ def states_by(name: str) -> Callable[[Cell, Draws], Results]:
         states = jnp.asarray(draws.states[:, 1:], float)
         errors = [
             [
-                nrmse(means(key, fit, y), means(key, true, y), path)
+                nrmse(means(key, fit, y), means(key, true, y), xs)
                 for means in (_particle_means(), _gaussian_means())
             ]
-            for key, fit, true, y, path in zip(
+            for key, fit, true, y, xs in zip(
                 keys, found, truths, ys, states, strict=True
             )
         ]

@@ -1,7 +1,7 @@
 """The estimator with its defaults on flows: dx/dt from rows and the time between them.
 
-One series after the other, as users do it. The fits of a process that have one shape
-compile once.
+One series after another, as users do it. Fits of the same shape compile once per
+process.
 """
 
 import time
@@ -17,16 +17,16 @@ from ..flow_scores import scored_rates
 from ..plan import Cell, Draws, Results
 
 NINETY = 1.6448536269514722
-"""Standard errors of a 90 % interval to either side."""
+"""Standard errors on either side of a 90 % interval."""
 
 
 def _series(ys: np.ndarray) -> Any:
-    """What `fit` is given: one series, or a list of several."""
+    """The data for `fit`: one series, or a list of several."""
     return ys if ys.ndim == 2 else list(ys)
 
 
-def _told(model: GraphGrad) -> dict[str, float]:
-    """How a fit ended, and with what."""
+def _outcome(model: GraphGrad) -> dict[str, float]:
+    """Outcome and settings of a fit."""
     outcome = Outcome[model.outcome_]
     return {
         "converged": float(outcome == Outcome.converged),
@@ -41,16 +41,16 @@ def _told(model: GraphGrad) -> dict[str, float]:
 def fitted(cell: Cell, draws: Draws, **settings: Any) -> Results:
     """Fit a chunk and score it.
 
-    `covered` is the share of true rates within their 90 % intervals, of fits with the
-    right terms. A fit that ends as a map counts as one without any rate.
+    `covered` is the share of true rates within their 90 % intervals, for fits with the
+    right terms. A fit that returns a map counts as one without any rate.
 
     Args:
         cell: The cell.
         draws: Its data.
-        **settings: Of the estimator, beside `degree` and `dt`.
+        **settings: Arguments of the estimator, besides `degree` and `dt`.
     """
     truth = draws.system.coefficients(cell.degree, dynamics="flow")
-    rates, told = [], []
+    rates, rows = [], []
     for seed, ys in zip(draws.seeds.tolist(), draws.observations, strict=True):
         model = GraphGrad(
             degree=cell.degree, dt=draws.system.dt, random_state=seed, **settings
@@ -61,10 +61,10 @@ def fitted(cell: Cell, draws: Draws, **settings: Any) -> Results:
         flow = model.dynamics_ == "flow"
         found = model.coef_ if flow else np.zeros_like(truth)
         rates.append(found)
-        told.append({"fit_seconds": spent, **_told(model)})
-        told[-1]["covered"] = _covered(found, model.standard_errors_, truth)
+        rows.append({"fit_seconds": spent, **_outcome(model)})
+        rows[-1]["covered"] = _covered(found, model.standard_errors_, truth)
     results = scored_rates(cell, draws, np.stack(rates))
-    results |= {name: np.array([one[name] for one in told]) for name in told[0]}
+    results |= {name: np.array([one[name] for one in rows]) for name in rows[0]}
     right, sure = results["exact"], results["converged"]
     return {
         **results,
@@ -81,17 +81,17 @@ def _covered(found: np.ndarray, errors: np.ndarray, truth: np.ndarray) -> float:
 
 
 def flow(cell: Cell, draws: Draws) -> Results:
-    """Everything learnt, nothing told but the degree and the time between rows."""
+    """Everything estimated; only the degree and the time between rows are given."""
     return fitted(cell, draws)
 
 
 def noise_given(cell: Cell, draws: Draws) -> Results:
-    """The measurement noise given, the process noise learnt."""
+    """The measurement noise given, the process noise estimated."""
     return fitted(cell, draws, observation_noise=draws.system.observation_noise)
 
 
 def ode_given(cell: Cell, draws: Draws) -> Results:
-    """The measurement noise given, and that there is no process noise."""
+    """The measurement noise given, and no process noise."""
     noise = draws.system.observation_noise
     return fitted(cell, draws, observation_noise=noise, state_noise=0.0)
 
@@ -101,10 +101,10 @@ FREE = ("x2", "x1")
 
 
 def one_unknown(cell: Cell, draws: Draws) -> Results:
-    """Lorenz with x1 alone seen and all known but rho: its interval.
+    """Lorenz with only x1 observed and all known but rho: its interval.
 
-    The first row is joined with what is known of the start, as the estimator's initial
-    distribution belongs one interval before the first row that it is given.
+    The first row is combined with the prior of the initial state, as the estimator's
+    initial distribution applies one interval before the first row it is given.
     """
     system = draws.system
     terms = system.library(cell.degree).names(system.states)
@@ -118,7 +118,7 @@ def one_unknown(cell: Cell, draws: Draws) -> Results:
     ]
     row, column = system.states.index(FREE[0]), terms.index(FREE[1])
     truth = LORENZ[FREE[0]][FREE[1]]
-    told = []
+    rows = []
     for seed, ys in zip(draws.seeds.tolist(), draws.observations, strict=True):
         model = GraphGrad(
             degree=cell.degree,
@@ -136,7 +136,7 @@ def one_unknown(cell: Cell, draws: Draws) -> Results:
         spent = time.perf_counter() - begin
         value = float(model.coef_[row, column])
         half = NINETY * float(model.standard_errors_[row, column])
-        told.append(
+        rows.append(
             {
                 "rho": value,
                 "rho_low": value - half,
@@ -144,14 +144,14 @@ def one_unknown(cell: Cell, draws: Draws) -> Results:
                 "rho_error": abs(value - truth),
                 "rho_covered": float(abs(value - truth) <= half),
                 "fit_seconds": spent,
-                **_told(model),
+                **_outcome(model),
             }
         )
-    return {name: np.array([one[name] for one in told]) for name in told[0]}
+    return {name: np.array([one[name] for one in rows]) for name in rows[0]}
 
 
 def _start(system: Any, first: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of the state at the first row, which has been seen."""
+    """Mean and covariance of the state given the first row."""
     prior, noise = 0.01, float(system.observation_noise[0])
     mean, variances = np.array(system.x0, float), np.full(3, prior)
     mean[0] += prior / (prior + noise) * (first - mean[0])

@@ -1,8 +1,8 @@
-"""PySINDy on flows, with the same terms, its threshold chosen for it in two ways.
+"""PySINDy on flows, with the same terms and two ways to select its threshold.
 
-By BIC of the regression that it solves, as somebody would who has the data alone; and
-by the truth, which nobody has: the setting of the highest F1, among these of the lowest
-error. Columns of the design are as they are.
+By BIC of the regression that it solves, which needs only the data; and by the truth, an
+oracle: the setting with the highest F1, and among these the lowest error. Columns of
+the design are not normalised.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ RIDGES = (0.05, 1e-6)
 MODELS = 20
 WINDOWS = 200
 HALF_WIDTHS = (4, 8, 25)
-"""Of the windows of the weak form, in rows; BIC has the first, which suits it best."""
+"""Windows of the weak form, in rows; BIC uses the first, which suits it best."""
 
 
 class Regression(NamedTuple):
-    """Rates on terms: `(rows, M)` and `(rows, Nx)`."""
+    """Rates and terms of a regression: `(rows, M)` and `(rows, Nx)`."""
 
     terms: np.ndarray
     rates: np.ndarray
@@ -55,7 +55,7 @@ def differences(series: list[np.ndarray], dt: float, degree: int) -> Regression:
 
 
 def smoothed(series: list[np.ndarray], dt: float, degree: int) -> Regression:
-    """The same after PySINDy's smoothing over eleven rows, of the terms as well."""
+    """The same after PySINDy's smoothing over eleven rows, also of the terms."""
     parts = []
     for ys in series:
         method = sindy().SmoothedFiniteDifference()
@@ -77,9 +77,9 @@ def weak(
             K=WINDOWS,
             H_xt=half * dt,
         )
-        path = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
-        terms = library.fit([path]).transform([path])[0]
-        rates = library.convert_u_dot_integral(path)
+        observed = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
+        terms = library.fit([observed]).transform([observed])[0]
+        rates = library.convert_u_dot_integral(observed)
         parts.append(Regression(np.asarray(terms), np.asarray(rates)))
     return _stacked(parts)
 
@@ -101,13 +101,13 @@ def _ensemble(data: Regression, thresholds: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def by_bic(data: Regression, fits: Iterator[np.ndarray], _: Any) -> tuple:
-    """The fit of lowest BIC, and how good it is."""
+    """The fit of lowest BIC, and its BIC."""
     scored = [(-bic(data.terms, data.rates, fit).sum(), fit) for fit in fits]
     return max(scored, key=lambda pair: pair[0])
 
 
 def by_truth(_: Regression, fits: Iterator[np.ndarray], truth: np.ndarray) -> tuple:
-    """The fit nearest to the truth, and how near it is."""
+    """The fit nearest to the truth, and its distance."""
     scored = [((support_f1(f, truth), -relative_error(f, truth)), f) for f in fits]
     return max(scored, key=lambda pair: pair[0])
 
@@ -117,7 +117,7 @@ Design = Callable[[list[np.ndarray], float, int], Regression]
 
 
 def method(fits: Fits, designs: tuple[Design, ...], choose: Callable[..., tuple]):
-    """A method: of each design the best fit, and the best of these."""
+    """A method: the best fit of each design, and the best of these."""
 
     def run(cell: Cell, draws: Draws) -> Results:
         truth = draws.system.coefficients(cell.degree, dynamics="flow")

@@ -1,4 +1,4 @@
-"""A lasso of each observation on the terms of the one before."""
+"""A lasso of each observation on the terms of the previous one."""
 
 import warnings
 
@@ -20,7 +20,7 @@ def pairs(cell: Cell, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bic(terms: np.ndarray, targets: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """BIC of each equation, `(Nx,)`; infinite where half the rows would be used up."""
+    """BIC of each equation, `(Nx,)`; infinite if it has terms for half the rows."""
     rows, used = len(terms), np.count_nonzero(found, axis=1)
     rss = np.sum((targets - terms @ found.T) ** 2, axis=0)
     value = rows * np.log(rss / rows) + used * np.log(rows)
@@ -28,10 +28,10 @@ def bic(terms: np.ndarray, targets: np.ndarray, found: np.ndarray) -> np.ndarray
 
 
 def lasso_refitted(terms: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The support on the path of the lasso that BIC prefers, by least squares.
+    """The support on the lasso's regularisation path with the lowest BIC, refitted.
 
-    Terms have length 1 while the lasso chooses among them. Each equation has its own
-    penalty, one of 60 from the one that leaves nothing down to 1e-5 of it.
+    Terms are normalised to length 1 for the lasso. Each equation has its own penalty,
+    one of 60 from the smallest that removes all terms down to 1e-5 of it.
 
     Args:
         terms: `(rows, M)`.
@@ -47,7 +47,7 @@ def lasso_refitted(terms: np.ndarray, targets: np.ndarray) -> np.ndarray:
     design = terms / np.where(unit > 0, unit, 1)
     best = np.zeros((targets.shape[1], terms.shape[1]))
     for i, target in enumerate(targets.T):
-        # The largest penalty leaves nothing.
+        # The largest penalty removes all terms.
         penalties = np.abs(design.T @ target).max() / len(target) * FALLING
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # only supports matter

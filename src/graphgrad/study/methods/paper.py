@@ -1,8 +1,8 @@
-"""The paper's solvers as printed, in single precision, as the paper ran them.
+"""The paper's solvers as printed, in single precision, as in the paper.
 
 NovoGrad at 0.001, 100 particles, bootstrap proposal, start from U(-1, 1). The settings
-of a cell give what the paper leaves open: `weight`, the penalty's lambda, and `steps`,
-the S steps on each batch.
+of a cell give what the paper leaves open: `weight`, the penalty lambda, and `steps`,
+the S steps per batch.
 """
 
 from collections.abc import Callable
@@ -69,8 +69,8 @@ def _fit(name: str, weight: float, steps: int) -> Any:
 def graphgrad(name: str) -> Callable[[Cell, Draws], Results]:
     """One of `SOLVERS` as a method.
 
-    `completed` and `degenerate` say how fits ended; `skipped` is the share of steps on
-    the last batch whose likelihood or gradient was not finite.
+    `completed` and `degenerate` are outcomes; `skipped` is the share of steps on the
+    last batch whose likelihood or gradient was not finite.
     """
 
     def method(cell: Cell, draws: Draws) -> Results:

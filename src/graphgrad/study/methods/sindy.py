@@ -1,8 +1,8 @@
 """PySINDy with the same terms, on the observations.
 
-Its threshold is chosen for it: of a grid of thresholds on plain and on normalised
-columns, with the usual and with nearly no ridge, the fit whose one-step predictions
-of the observations have the lowest BIC.
+Its settings are selected on a grid of thresholds, on plain and on normalised columns,
+with the usual and with nearly no ridge, by the lowest BIC of one-step predictions of
+the observations.
 """
 
 import warnings
@@ -21,11 +21,11 @@ from .lasso import bic, pairs
 MODELS = 20
 WINDOWS = 200
 HALF_WIDTHS = (4, 8)
-"""Of the windows of the weak form, in steps."""
+"""Windows of the weak form, in steps."""
 
 
 class Setting(NamedTuple):
-    """A way to call STLSQ."""
+    """Arguments of STLSQ."""
 
     threshold: float
     normalize_columns: bool
@@ -44,13 +44,13 @@ GRID = tuple(
 
 
 def sindy() -> ModuleType:
-    """PySINDy, if it is there."""
+    """PySINDy, if it is installed."""
     return need("pysindy", extra="peers", who="Methods named `sindy-...`")
 
 
 @contextmanager
 def quiet(seed: int) -> Iterator[None]:
-    """PySINDy draws from NumPy's global state, and warns of thresholds too high."""
+    """PySINDy uses NumPy's global random state, and warns of too high thresholds."""
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed)  # noqa: NPY002
     try:
@@ -72,7 +72,7 @@ def _map(ys: np.ndarray, degree: int, optimiser: Any) -> np.ndarray:
 def _chosen(
     terms: np.ndarray, targets: np.ndarray, fits: Iterator[tuple[Any, np.ndarray]]
 ) -> tuple[Any, np.ndarray]:
-    """The setting of lowest BIC, and its coefficients; nothing at all, if none."""
+    """The setting of lowest BIC, and its coefficients; all zero if there is none."""
     nothing = np.zeros((targets.shape[1], terms.shape[1]))
     best = (None, nothing)
     least = bic(terms, targets, nothing).sum()
@@ -113,7 +113,7 @@ def weak_map(
     ps = sindy()
     times = np.arange(len(ys), dtype=float)
     identity = np.eye(ys.shape[1], terms.shape[1], k=1)
-    path = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
+    series = ps.AxesArray(ys, {"ax_time": 0, "ax_coord": 1})
 
     def fits():
         for half in HALF_WIDTHS:
@@ -126,9 +126,9 @@ def weak_map(
                 K=WINDOWS,
                 H_xt=float(half),
             )
-            # As `SINDy.fit` does, but the integrals once for all settings.
-            integrals = library.fit([path]).transform([path])[0]
-            rates = library.convert_u_dot_integral(path)
+            # As in `SINDy.fit`, but the integrals once for all settings.
+            integrals = library.fit([series]).transform([series])[0]
+            rates = library.convert_u_dot_integral(series)
             for setting in GRID:
                 optimiser = ps.STLSQ(**setting._asdict()).fit(integrals, rates)
                 yield (half, setting), identity + np.asarray(optimiser.coef_)

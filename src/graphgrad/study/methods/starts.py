@@ -13,14 +13,14 @@ from .paper import INCREMENT, STEPS, WEIGHT
 
 
 def several_starts(cell: Cell, draws: Draws) -> Results:
-    """Scores of the consensus, and what it saved.
+    """Scores of the consensus, and the work it saved.
 
-    `agreed` says whether enough starts agreed, `agreeing` is their share, `batches`
-    the share of the batches that were run and `work` the share of filter steps, where
-    1 is what every start would take on its own. The cell's settings may give `starts`.
+    `agreed` is whether enough starts agreed, `agreeing` is their share, `batches` the
+    share of the batches that were run and `work` the share of filter steps, where 1 is
+    the cost without a consensus. The cell's settings may give `starts`.
     """
     settings = cell.settings
-    found, told = [], []
+    found, rows = [], []
     for i, key in enumerate(keys_of("multistart", draws.seeds)):
         with jax.enable_x64(False):
             result = multistart(
@@ -34,7 +34,7 @@ def several_starts(cell: Cell, draws: Draws) -> Results:
             )
         found.append(np.asarray(result.solution.coefficients))
         whole = sum(Telescoping(INCREMENT).lengths(cell.steps))
-        told.append(
+        rows.append(
             {
                 "agreed": float(bool(result.members)),
                 "agreeing": len(result.members) / len(result.candidates),
@@ -42,5 +42,5 @@ def several_starts(cell: Cell, draws: Draws) -> Results:
                 "work": sum(result.solution.lengths) / whole,
             }
         )
-    more = {name: np.array([row[name] for row in told]) for name in told[0]}
+    more = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return {**scored(cell, draws, np.stack(found)), **more}

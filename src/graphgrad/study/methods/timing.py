@@ -1,4 +1,4 @@
-"""Seconds of one fit, once compiled."""
+"""Seconds of one fit, after compilation."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from .paper import solver_of
 
 
 def timed(name: str) -> Callable[[Cell, Draws], Results]:
-    """A method that fits one series after the other, the first twice: once to compile.
+    """A method that fits one series after another, the first one twice to compile.
 
     The paper's solvers are timed in single precision, ours in double.
     """

@@ -1,4 +1,4 @@
-"""The yardstick: maximum likelihood that knows which terms there are."""
+"""The yardstick: maximum likelihood with known support."""
 
 from functools import cache
 from typing import Any
@@ -21,9 +21,9 @@ def kalman_loss(
     model: StateSpaceModel,
     ys: Float[Array, "T Ny"],
 ) -> Float[Array, ""]:
-    """Minus the log-likelihood of the extended Kalman filter, less its constant.
+    """Negative log-likelihood of the extended Kalman filter, up to a constant.
 
-    Written out anew, so that it is no part of what it measures.
+    Implemented separately, so that it is independent of the code it measures.
     """
     mean = model.with_coefficients(coefficients).transition.mean
     Q = model.transition.noise.covariance  # pyright: ignore
@@ -49,16 +49,16 @@ def kalman_loss(
 def best_on_support(
     rows: Any, columns: Any, model: StateSpaceModel, states: Array, ys: Array
 ) -> Float[Array, "Nx M"]:
-    """Coefficients of maximum likelihood at some places, from the model's own.
+    """Maximum-likelihood coefficients at some positions, started at the model's own.
 
     Args:
-        rows: Equations of the terms.
-        columns: Terms.
+        rows: Equations of the nonzero terms.
+        columns: Indices of the terms.
         model: With the true coefficients.
-        states: The true states, which only scale the search.
+        states: The true states, used only to scale the search.
         ys: Observations.
     """
-    # In units of the error that known states would leave.
+    # In units of the standard errors given known states.
     sizes = jnp.sum(model.library(states[:-1]) ** 2, axis=0)
     noise = jnp.diag(model.transition.noise.covariance)  # pyright: ignore
     unit = jnp.sqrt(noise[rows] / sizes[columns])

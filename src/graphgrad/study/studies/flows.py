@@ -1,4 +1,4 @@
-"""81 flows that nobody here wrote, by noise and by sampling; half of them held back."""
+"""81 flows from an external source, by noise and by sampling; 48 are held out."""
 
 from ..flow_systems import FlowSystem, flow_systems, for_development
 from ..plan import Cell, Study
@@ -23,46 +23,46 @@ METHODS = (
 SEEDS = 3
 
 DATA = (
-    "Flows of the package dysts 0.96 (arXiv 2110.05266): all 81 of 2 to 4 states whose "
-    "rates are polynomials. One series of 500 rows each, from the start that dysts "
-    "has, integrated to 1e-12; no process noise; measurement noise in per cent of each "
-    "column's standard deviation; three draws of the noise. Methods know the degree of "
-    "the system and the time between rows, and nothing else."
+    "Flows of the package dysts 0.96 (arXiv 2110.05266): all 81 of 2 to 4 states with "
+    "polynomial rates. One series of 500 rows each, from the initial state in dysts, "
+    "integrated to 1e-12; no process noise; measurement noise in per cent of each "
+    "column's standard deviation; three draws of the noise. Methods know only the "
+    "degree of the system and the time between rows."
 )
 HALVES = (
     "Systems whose name has a SHA-256 that begins with an even byte are for "
-    "development (33); the others (48) are held back, and are run when nothing "
-    "changes any more."
+    "development (33); the others (48) are held out, and are run after development has "
+    "ended."
 )
 OURS = (
-    "flow is `GraphGrad(degree=d, dt=dt).fit(y)`. A fit that says that the interval is "
-    "too long for a flow and gives a map counts as one without any term. Right and "
-    "wrong are about all terms of all equations; intervals of rates are counted where "
+    "flow is `GraphGrad(degree=d, dt=dt).fit(y)`. A fit that reports that the interval "
+    "is too long for a flow and returns a map counts as one without any term. Right "
+    "and wrong refer to all terms of all equations; intervals of rates are counted if "
     "all terms are right."
 )
 PEERS = (
     "Peers are PySINDy's, with 26 thresholds from 1e-4 to 10 and a ridge of 0.05 or "
-    "1e-6, the setting chosen by BIC of the regression that is solved, or by the "
-    "truth: the highest F1, which no user can know. stlsq: sequentially thresholded "
-    "least squares of finite differences, or smoothed over eleven rows; by the truth "
-    "the better of the two. ensemble: the median of 20 bagged fits, every third "
-    "threshold, ridge 0.05. weak: 200 windows of 9 rows, which suits BIC best; by the "
-    "truth of 9, 17 or 51."
+    "1e-6, selected by BIC of the regression that is solved, or by the truth: the "
+    "highest F1, which no user can know. stlsq: sequentially thresholded least squares "
+    "of finite differences, or smoothed over eleven rows; by the truth the better of "
+    "the two. ensemble: the median of 20 bagged fits, every third threshold, ridge "
+    "0.05. weak: 200 windows of 9 rows, which suits BIC best; by the truth of 9, 17 or "
+    "51."
 )
 ERRORS = (
     "Coefficient error: of each fit the median over the true terms of the relative "
-    "error, a term that is not found counting as 1; then the median of fits. Intervals "
-    "are of means over systems, whose three draws are one."
+    "error, where a missing term counts as 1; then the median over fits. Intervals are "
+    "of means over systems, whose three draws count as one."
 )
 
 
 def shape(system: FlowSystem) -> tuple[int, int]:
-    """What a program is compiled for: states and degree."""
+    """The shape that a program is compiled for: states and degree."""
     return len(system.states), system.degree
 
 
 def _cells(development: bool) -> tuple[Cell, ...]:
-    """System by system, those of one shape one after the other: they compile once."""
+    """By system, those of one shape one after another: they compile once."""
     systems = sorted(
         (s for s in flow_systems().values() if for_development(s.name) == development),
         key=lambda system: (shape(system), system.name),
@@ -105,10 +105,10 @@ def _study(name: str, title: str, development: bool) -> Study:
         axis="cell",
         figure="panels",
         panels={
-            "noise in % (100 points a period)": {
+            "noise in % (100 points per period)": {
                 column: noise for column, (p, noise) in COLUMNS.items() if p == 100
             },
-            "points a period (1 % noise)": {
+            "points per period (1 % noise)": {
                 column: points for column, (points, n) in COLUMNS.items() if n == 1
             },
         },

@@ -9,14 +9,14 @@ from .flows import shape
 
 PUBLISHED = published("flows-published")
 RUN = 20
-"""Of the 70 systems; all of them once fits of 5000 rows are quick."""
+"""Number of systems out of 70; all of them once fits of 5000 rows are fast."""
 
 METHODS = ("flow", "stlsq-bic", "stlsq-truth", "weak-bic", "weak-truth")
 NOISES = {"0 %": 0.0, "0.1 %": 0.001, "1 %": 0.01}
 
 
 def _systems() -> list[str]:
-    """The first by a hash of their names, so that nobody chose; by shape."""
+    """The first by a hash of their names, so that there is no selection; by shape."""
     order = sorted(PUBLISHED["systems"], key=lambda n: sha256(n.encode()).hexdigest())
     return sorted(order[:RUN], key=lambda name: (shape(flow_systems()[name]), name))
 
@@ -70,14 +70,14 @@ STUDIES = (
         folder="scoreboards",
         remarks=(
             "Five series of 1000 rows each, from points of the attractor ten periods "
-            "apart, 100 rows a period, noise in per cent of the root mean square, all "
-            "monomials of degree 4 or less whatever the degree of the system. The "
-            "error is that of the publication: the spectral norm of the difference "
-            "over that of the truth.",
+            "apart, 100 rows per period, noise in per cent of the root mean square, "
+            "all monomials up to degree 4 for every system. The error is that of the "
+            "publication: the spectral norm of the difference divided by that of the "
+            "truth.",
             "Published are shares of 70 systems and medians over them, with thresholds "
-            "by AICc on series without noise of their own, of which we have none. Here "
-            f"are {RUN} of the 70, the first by a hash of their names, and one draw of "
-            "the noise.",
+            "by AICc on separate series without noise, which are not available here. "
+            f"Here are {RUN} of the 70, the first by a hash of their names, and one "
+            "draw of the noise.",
             f"Published: {PUBLISHED['source']}.",
             "Peers are PySINDy's; settings by BIC or by the truth as in `flows`.",
         ),

@@ -6,8 +6,8 @@ from ..wording import STATED, as_printed
 
 LINKS = ("links", "links_wrong", "links_missed", "links_invented", "f1")
 FIRST = (
-    "The figure has the first realisation. Blue links have the right terms, red ones "
-    "wrong terms; missed ones are dashed. The table has means."
+    "The figure shows the first realisation. Blue links have the right terms, red ones "
+    "wrong terms; missed ones are dashed. The table shows means."
 )
 
 

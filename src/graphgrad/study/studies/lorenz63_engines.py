@@ -15,10 +15,10 @@ STUDIES = (
         most={"adaptive-particle": 20},
         chunk=2,
         remarks=(
-            "adaptive infers the path with the extended Kalman smoother, "
+            "adaptive infers the trajectory with the extended Kalman smoother, "
             "adaptive-particle with 100 particles and backward simulation, which takes "
             "many times as long and is run on at most 20 realisations. support-known "
-            "is maximum likelihood that knows which terms there are.",
+            "is maximum likelihood with known support.",
         ),
     ),
 )

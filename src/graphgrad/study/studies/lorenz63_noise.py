@@ -44,8 +44,8 @@ def _study(name: str, dt: float, first: int, remark: str) -> Study:
 
 
 STATED = (
-    "Data as stated: paths that left |x| < 100 were drawn again, and their share "
-    "stands in the table. With less noise more of them leave: at a variance of 0.01 "
+    "Data as stated: trajectories that left |x| < 100 were redrawn, and their share "
+    "is in the table. With less noise more of them leave: at a variance of 0.01 "
     "three draws in a million stay, so that this cell of the paper is in "
     "`lorenz63-noise-stable` only."
 )

@@ -7,8 +7,8 @@ OPTIONS = {"dt": 0.02}
 # Relative times do not depend on S.
 SETTINGS = {"steps": 20}
 ONE = (
-    "One fit at a time, compiled before, on the series of dt = 0.02, which does not "
-    "diverge. S = 20: relative times hardly depend on it."
+    "One fit at a time, after compilation, on the series with dt = 0.02, which does "
+    "not diverge. S = 20: relative times hardly depend on it."
 )
 
 STUDIES = (
@@ -28,7 +28,7 @@ STUDIES = (
         remarks=(
             ONE,
             "b-graphgrad-time has batches growing by 10, so that its time grows with "
-            "the square of T; b-graphgrad-fixed-time has five batches whatever T, so "
+            "the square of T; b-graphgrad-fixed-time has five batches for any T, so "
             "that it grows in proportion to T.",
         ),
     ),

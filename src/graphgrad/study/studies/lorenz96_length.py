@@ -25,8 +25,8 @@ METHODS = (
 )
 STEPS = 20
 LARGE = (
-    "20 states take minutes a fit on two cores, compilation included: on a CPU run "
-    "some cells only, or the fewer states of the studies that end in `-small`."
+    "20 states take minutes per fit on two cores, including compilation: on a CPU run "
+    "only some cells, or the smaller studies that end in `-small`."
 )
 MISPRINT = "The paper prints 0.32 for pMLE at T = 25; 3.2 is probably meant."
 SMALL = (

@@ -1,4 +1,4 @@
-"""Lorenz by noise and length, beside what ODR-BINDy prints: arXiv 2507.23426."""
+"""Lorenz by noise and length, compared with ODR-BINDy: arXiv 2507.23426."""
 
 from ..plan import Cell, Study
 from ..published import published
@@ -55,11 +55,11 @@ STUDIES = (
         remarks=(
             "Rows 0.01 apart from (-8, 8, 27), no process noise, degree 2. The noise "
             "has eps times the standard deviation of all entries of ten units of time, "
-            "as in Lorenz_heatmap.m, which seeds every repetition alike; here each has "
-            "a seed of its own.",
-            "flow-noise-given is told the measurement noise, as ODR-BINDy is; flow "
-            "learns it. Both learn the process noise, too; how often they say that "
-            "there is none is in the table. flow-ode-given is told that.",
+            "as in Lorenz_heatmap.m, which uses one seed for all repetitions; here "
+            "each has its own.",
+            "flow-noise-given is given the measurement noise, like ODR-BINDy; flow "
+            "estimates it. Both estimate the process noise, too; how often it is zero "
+            "is in the table. flow-ode-given is given that it is zero.",
             f"Published: {PUBLISHED['source']}.",
         ),
     ),

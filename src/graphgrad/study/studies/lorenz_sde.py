@@ -1,4 +1,4 @@
-"""Lorenz with process noise, x1 alone seen, all known but rho: beside dynestyx."""
+"""Lorenz with process noise, only x1 observed, all known but rho: see dynestyx."""
 
 from ..plan import Cell, Study
 from ..published import published
@@ -33,12 +33,12 @@ STUDIES = (
         axis="cell",
         folder="scoreboards",
         remarks=(
-            "Unit diffusion in every equation, x1 seen with unit variance at 100 times "
-            "from 0 to 4, the start from N((1, 1, 1), 0.01 I), Heun's steps of 0.001. "
-            "Noises and all coefficients are known but rho, which is 28.",
-            "Ends of intervals are means over draws; how many hold 28 is counted. "
-            "Seconds are medians: most fits find their program compiled. Published "
-            "seconds are of one series, with compilation, on another machine.",
+            "Unit diffusion in every equation, x1 observed with unit variance at 100 "
+            "times from 0 to 4, the initial state from N((1, 1, 1), 0.01 I), Heun's "
+            "steps of 0.001. Noises and all coefficients but rho are known; rho is 28.",
+            "Limits of intervals are means over draws; the share that contains 28 is "
+            "counted. Seconds are medians: most fits reuse compiled programs. Those "
+            "published are of one series, with compilation, on another machine.",
             f"Published: {PUBLISHED['source']}.",
         ),
     ),

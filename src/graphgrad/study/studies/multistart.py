@@ -38,8 +38,8 @@ STUDIES = (
         remarks=(
             "A damped oscillator, which B-GraphGrad recovers, and Lorenz 63, which it "
             "does not. Starts agree when more than half of them are within 0.05 of a "
-            "common matrix in every entry. batches and work are shares: 1 is what "
-            "every start would take on its own, work counts filter steps.",
+            "common matrix in every entry. batches and work are shares: 1 is the cost "
+            "without a consensus, work counts filter steps.",
             "b-graphgrad is one start. S = 500 and lambda = 3 for the oscillator, "
             "S = 100 and lambda = 1 for Lorenz 63.",
         ),

@@ -1,4 +1,4 @@
-"""Draws of a path that say when they diverge, and redraw when asked to."""
+"""Simulated trajectories that report divergence and are redrawn on request."""
 
 from typing import NamedTuple
 
@@ -12,19 +12,19 @@ from .schemes import AbstractMove
 
 
 class DivergenceError(ValueError):
-    """No draw stayed bounded."""
+    """No draw stayed within the bound."""
 
 
 class SystemSimulation(NamedTuple):
-    """A path, what is seen of it, and how it came about.
+    """A trajectory, its observations, and how they were drawn.
 
     Attributes:
-        states: x_0 to x_T, from the end of the spin-up on.
+        states: x_0 to x_T, after the spin-up.
         observations: y_1 to y_T.
         diverged_at: First row of `states` that is not finite or not within the bound;
-            None when there is none.
-        rejected: Number of draws thrown away before this one.
-        message: The same in words, with advice.
+            None if there is none.
+        rejected: Number of rejected draws before this one.
+        message: Summary in words, with advice.
     """
 
     states: Float[Array, "T_plus_1 Nx"]
@@ -50,18 +50,18 @@ def draw(
 
     Args:
         key: Random key; draw number n uses it folded with n.
-        move: How a state moves over an interval.
-        start: Where the path begins.
+        move: Draws the state after an interval.
+        start: Initial state.
         spread: Standard deviations of the measurement noise.
         steps: Number of observations.
         spin_up: Intervals before the first state that is kept.
-        bound: Size at which a state counts as lost.
-        max_redraws: How many draws may be thrown away; None takes the first as it is.
-        label: What to call the system in messages.
+        bound: Size at which a state counts as diverged.
+        max_redraws: Maximum number of rejected draws; None returns the first as it is.
+        label: Name of the system in messages.
     """
     rule, last = f"|x| < {bound:g}", max_redraws or 0
-    # One draw first, since most systems need no more; then many side by side, as many
-    # as fit easily into memory.
+    # A single draw first, since most systems need only one; then batches that fit
+    # easily into memory.
     many = int(np.clip(10_000_000 // (steps * len(start)), 1, 64))
     first, size = 0, 1
     while first <= last:
@@ -113,20 +113,21 @@ def _draws(
     steps: int,
     spin_up: int,
 ) -> tuple[Array, Array, Int[Array, "N"]]:
-    """Paths of several draws, and the step at which each left the bound, or -1."""
+    """Several trajectories, and the step at which each left the bound, or -1."""
 
     def interval(x: Array, key: PRNGKeyArray) -> tuple[Array, Array]:
         x = move(key, x)
         return x, x
 
     def one(number: Array) -> tuple[Array, Array, Array]:
-        # As `simulate` uses its key, so that both draw the same path of a map.
+        # Same use of the key as `simulate`, so that both draw the same trajectory of a
+        # map.
         _, move_key, see_key = jax.random.split(jax.random.fold_in(key, number), 3)
         keys = jax.random.split(move_key, spin_up + steps)
-        _, path = jax.lax.scan(interval, start, keys)
-        noise = jax.random.normal(see_key, path.shape, path.dtype)
-        observations = path + noise * spread
-        states = jnp.concatenate([start[None], path])[spin_up:]
+        _, xs = jax.lax.scan(interval, start, keys)
+        noise = jax.random.normal(see_key, xs.shape, xs.dtype)
+        observations = xs + noise * spread
+        states = jnp.concatenate([start[None], xs])[spin_up:]
         # NaN compares as false, so it counts as out of bounds.
         within = jnp.all(jnp.abs(states) < bound, axis=-1)
         left = jnp.where(jnp.all(within), -1, jnp.argmin(within))
