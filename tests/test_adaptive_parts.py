@@ -15,28 +15,26 @@ from graphgrad.engines.choice import choose_engine
 from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
 from graphgrad.model import GaussianNoise, LinearGaussian
-from graphgrad.solvers.finish import _looseness
-from graphgrad.solvers.lasso import lasso
-from graphgrad.solvers.plan import Plan
-from graphgrad.solvers.statistics import (
+from graphgrad.solvers.adaptive.columns import gather, scatter
+from graphgrad.solvers.adaptive.finish import _looseness
+from graphgrad.solvers.adaptive.lasso import lasso
+from graphgrad.solvers.adaptive.plan import Plan
+from graphgrad.solvers.adaptive.screening import screen, stand_ins
+from graphgrad.solvers.adaptive.statistics import (
     Completed,
     averaged,
     complete,
-    gather,
-    scatter,
-    screen,
-    stand_ins,
     statistics,
 )
-from graphgrad.solvers.subset import best_subset, inverse_on, price_path
-from graphgrad.solvers.unknowns import (
+from graphgrad.solvers.adaptive.subset import best_subset, inverse_on, price_path
+from graphgrad.solvers.adaptive.unknowns import (
     LEARNABLE,
     build,
     given,
     learn_initial,
     observation_squares,
 )
-from graphgrad.solvers.variances import NOISE_PRIOR, restricted
+from graphgrad.solvers.adaptive.variances import NOISE_PRIOR, restricted
 from oracles import Laplace, linear_model
 
 # Weighted lasso.

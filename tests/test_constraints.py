@@ -7,8 +7,8 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.model import knowledge
-from graphgrad.solvers.lasso import lasso
-from graphgrad.solvers.subset import best_subset, inverse_on
+from graphgrad.solvers.adaptive.lasso import lasso
+from graphgrad.solvers.adaptive.subset import best_subset, inverse_on
 
 KEY = jax.random.key(1)
 SYSTEM = gg.systems.lorenz63(dt=0.02)

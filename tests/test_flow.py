@@ -11,9 +11,9 @@ from scipy.linalg import expm
 import graphgrad as gg
 from graphgrad.engines.information import information
 from graphgrad.model import FlowMean, Schedule
-from graphgrad.solvers.price import price_by_degree
-from graphgrad.solvers.statistics import _spline_slopes
-from graphgrad.solvers.substeps import Doubling, next_size
+from graphgrad.solvers.adaptive.design import _spline_slopes
+from graphgrad.solvers.adaptive.substeps import Doubling, next_size
+from graphgrad.solvers.criterion import price_by_degree
 
 KEY = jax.random.key(0)
 LIBRARY = gg.Polynomial(3, 2)

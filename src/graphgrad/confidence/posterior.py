@@ -27,7 +27,7 @@ from ..model import (
 from ..model.constraints import Constraint
 from ..model.knowledge import Knowledge, knowledge
 from ..solution import Solution
-from ..solvers.unknowns import Unknowns, build, found
+from ..solvers.adaptive.unknowns import Unknowns, build, found
 from .flow_draws import FlowRegression
 from .spike import draw_equation, edges_of
 

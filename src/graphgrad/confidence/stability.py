@@ -14,7 +14,7 @@ from ..compiling import compiled
 from ..model import GaussianNoise, StateSpaceModel, arrange, whole_series
 from ..solution import Solution
 from ..solvers import AdaptiveSteps, adaptive
-from ..solvers.substeps import substeps_of, with_substeps
+from ..solvers.adaptive.substeps import substeps_of, with_substeps
 from .spike import edges_of
 
 

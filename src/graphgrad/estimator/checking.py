@@ -7,7 +7,7 @@ import numpy as np
 from ..confidence import Posterior, Stability, posterior, stability
 from ..model import GaussianNoise
 from ..solution import PaperSolution, Solution
-from ..solvers.substeps import with_substeps
+from ..solvers.adaptive.substeps import with_substeps
 from .fitted import AbstractFitted, in_double
 from .record import Fit
 from .residuals import one_step_residuals, verdicts

@@ -25,7 +25,7 @@ from ..model import (
 )
 from ..model.constraints import Velocity
 from ..solution import PaperSolution, Solution
-from ..solvers.unknowns import fitted
+from ..solvers.adaptive.unknowns import fitted
 from .frames import Panel
 from .guess import Scales, first_speeds, first_values, guess_scales
 from .layout import Layout

@@ -20,8 +20,8 @@ from ..engines import choose_engine
 from ..model import StateSpaceModel, checked_series, whole_series
 from ..solution import Solution
 from ..solvers.adaptive import adaptive
-from ..solvers.price import extended_bic_price
-from ..solvers.unknowns import fitted
+from ..solvers.adaptive.unknowns import fitted
+from ..solvers.criterion import extended_bic_price
 
 CRITERIA = ("ebic", "held-out")
 

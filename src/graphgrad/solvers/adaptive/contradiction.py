@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ..compiling import compiled
-from ..engines.gaussian import GaussianSmoother
-from ..engines.information import information
-from ..model import StateSpaceModel
+from ...compiling import compiled
+from ...engines.gaussian import GaussianSmoother
+from ...engines.information import information
+from ...model import StateSpaceModel
 
 CONTRADICTS = 50.0
 """Score statistic, seven standard errors, that no chance explains."""

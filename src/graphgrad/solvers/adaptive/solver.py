@@ -13,9 +13,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
-from ..checks import check_choice, check_positive
-from ..engines import AbstractEngine, choose_engine
-from ..model import (
+from ...checks import check_choice, check_positive
+from ...engines import AbstractEngine, choose_engine
+from ...model import (
     AbstractScaleNoise,
     GaussianNoise,
     StateSpaceModel,
@@ -23,11 +23,12 @@ from ..model import (
     in_dynamics,
     refuse_form,
 )
-from ..model.constraints import Constraint
-from ..model.knowledge import knowledge
-from ..solution import Outcome, Solution
+from ...model.constraints import Constraint
+from ...model.knowledge import knowledge
+from ...solution import Outcome, Solution
 from .contradiction import contradicts
-from .search import AdaptiveSteps, Search
+from .search import Search
+from .settings import AdaptiveSteps
 from .substeps import (
     ALTERNATES,
     LEAST_MEMORY,

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..engines.linalg import inverse_root
-from .steps import where_each
+from ...engines.linalg import inverse_root
+from ..trees import where_each
 from .tableau import Tableau, empty, enter, in_units, toggle, units
 
 

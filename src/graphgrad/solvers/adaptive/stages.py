@@ -2,125 +2,21 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
-from ..compiling import compiled
-from ..model import FlowMean, LinearGaussian, StateSpaceModel, filled, in_long_gaps
-from ..model.knowledge import Knowledge
-from .anneal import STILL, Annealing, anneal, begin
+from ...compiling import compiled
+from ..trees import where_each
+from .annealing import STILL, Annealing, anneal
+from .exchange import Refinement, begin_refinement, crossed, refine
 from .plan import Plan
-from .price import extended_bic_price, price_by_degree, term_degrees
-from .refine import Refinement, begin_refinement, crossed, refine
-from .steps import where_each
 from .unknowns import Unknowns, given
 from .variances import NOISE_PRIOR
 
 GAMMAS = (0.5, 2.0, 8.0, 16.0)
 """How dear a term is while annealing: one start for each."""
 
-
-LONG_GAP = 4.5
-"""Steps between observations from which on a straight line is no guess of the path."""
-
-HIDDEN_STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
-"""Variance of a step of a hidden state, over that of its initial law, in each start."""
-
-
-LEAST_NOISE = 1e-6
-"""Least variance of the process noise of a step, over the mean square of steps."""
-
 FEW = 16
 """Terms of which random starts may have all."""
-
-
-@compiled
-def begin_fit(
-    ys: Array,
-    model: StateSpaceModel,
-    weight: Array,
-    told: Knowledge,
-    learn: tuple[str, ...],
-    gaps: bool,
-) -> tuple[Plan, Annealing]:
-    """The plan, and all starts."""
-    ys = jnp.asarray(ys)
-    states = filled(ys)
-    start = model.initial_mean
-    if not sees_all_states(model):
-        # Least squares about the initial mean, where what is not seen stays.
-        seen = jax.jacfwd(model.observation.mean)(start)
-        away = states - model.observation.mean(start)
-        states = start + away @ jnp.linalg.pinv(seen).T
-    path = jnp.concatenate([model.initial_mean[None], states])
-    # The first state is no datum.
-    unsure = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
-    open_ = jnp.asarray(told.open)
-    plan = Plan(
-        ys=ys,
-        model=model,
-        base=jnp.asarray(told.base, ys.dtype),
-        zero=jnp.asarray(told.zero, ys.dtype),
-        open=open_,
-        low=jnp.asarray(told.low, ys.dtype),
-        high=jnp.asarray(told.high, ys.dtype),
-        still=jnp.asarray(told.still, ys.dtype),
-        ties=None if told.ties is None else jnp.asarray(told.ties, ys.dtype),
-        floor=_floor(path, model, learn),
-        price=_price(ys, model, told, open_),
-        weight=weight,
-        path=path,
-        unsure=unsure,
-        doubts=unsure if gaps else None,
-        free=jnp.array(True),
-    )
-    shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
-    return plan, jax.vmap(lambda share: begin(plan, share))(shares)
-
-
-def long_gaps(ys: Array, model: StateSpaceModel) -> Array:
-    """Rows between observations so far apart that a straight line is no guess."""
-    pace = jnp.ones(len(ys)) if model.schedule is None else model.schedule.pace
-    return in_long_gaps(ys, jnp.cumsum(pace), LONG_GAP)
-
-
-def _price(
-    ys: Array, model: StateSpaceModel, told: Knowledge, open_: Array
-) -> Float[Array, "R K"]:
-    """What each parameter costs; of a flow, terms of low degree are cheaper."""
-    if model.dynamics != "flow":
-        flat = extended_bic_price(ys, jnp.sum(open_))
-        return jnp.broadcast_to(flat, open_.shape)
-    degrees = np.broadcast_to(term_degrees(model.library), told.base.shape)
-    highest = int(degrees.max())
-    if told.ties is not None:  # the highest of those that a parameter moves
-        moved = jnp.where(jnp.asarray(told.ties) != 0, degrees.reshape(-1, 1), 0)
-        degrees = jnp.max(moved, axis=0, initial=0)[None]
-    return price_by_degree(ys, degrees, open_, highest)
-
-
-def _floor(
-    path: Array, model: StateSpaceModel, learn: tuple[str, ...]
-) -> Float[Array, "Nx"]:
-    """Lowest variances of the process noise.
-
-    As small as keeps logarithms finite and filters sound, unless they are known.
-    """
-    known = given(model)
-    least = LEAST_NOISE * jnp.mean(jnp.diff(path[1:], axis=0) ** 2, axis=0)
-    # Of what is not seen, as a share of its first distribution.
-    least = jnp.where(least > 0, least, LEAST_NOISE * known.initial_noise)
-    if isinstance(model.mean, FlowMean):
-        least = least / model.mean.interval
-    if "state_noise" in learn:
-        return least
-    return jnp.maximum(known.state_noise, jnp.where(known.state_noise > 0, 0, least))
-
-
-def sees_all_states(model: StateSpaceModel) -> bool:
-    """Whether an observation is the state itself, with Gaussian noise."""
-    seen = model.observation
-    return isinstance(seen, LinearGaussian) and seen.matrix is None
 
 
 @compiled

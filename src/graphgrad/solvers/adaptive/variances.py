@@ -4,10 +4,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ..engines.information import Information, information
-from ..engines.linalg import inverse_root
+from ...engines.information import Information, information
+from ...engines.linalg import inverse_root
+from .columns import gather
 from .plan import Plan
-from .statistics import Completed, gather
+from .statistics import Completed
 from .subset import inverse_on
 from .unknowns import Unknowns, observed_steps
 

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..compiling import compiled
-from ..engines.gaussian import GaussianSmoother, along, one_step_ahead
-from ..model import FlowMean, StateSpaceModel
+from ...compiling import compiled
+from ...engines.gaussian import GaussianSmoother, along, one_step_ahead
+from ...model import FlowMean, StateSpaceModel
 from .unknowns import given
 
 SIZES = (1, 2, 4, 8, 16)

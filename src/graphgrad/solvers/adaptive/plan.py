@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..model import StateSpaceModel
+from ...model import StateSpaceModel
 from .unknowns import Unknowns, build
 
 

@@ -7,15 +7,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..engines.sweep import Sweep
-from ..model import (
+from ...engines.sweep import Sweep
+from ...model import (
     AbstractScaleNoise,
     FlowMean,
     GaussianNoise,
     Schedule,
     StateSpaceModel,
 )
-from ..solution import Solution
+from ...solution import Solution
 
 LEARNABLE = ("state_noise", "observation_noise", "initial")
 

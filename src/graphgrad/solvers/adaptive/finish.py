@@ -5,15 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from ..compiling import compiled
-from ..engines.gaussian import one_step_ahead
-from ..solution import Outcome, Solution
-from .outcome import against_persistence
-from .outlook import look
+from ...compiling import compiled
+from ...engines.gaussian import one_step_ahead
+from ...solution import Outcome, Solution
+from ..criterion import extended_bic_price
+from ..persistence import against_persistence
+from .columns import gather, scatter
+from .exchange import one_sign, term_price
 from .plan import Plan
-from .price import extended_bic_price
-from .refine import one_sign, term_price
-from .statistics import gather, scatter
+from .quadratic_model import look
 from .subset import best_addition, best_subset, inverse_on, price_path
 from .substeps import substeps_of
 from .variances import restricted

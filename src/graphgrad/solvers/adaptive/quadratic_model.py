@@ -7,12 +7,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..engines.information import Information, information
-from ..engines.linalg import inverse_root
-from ..engines.sweep import AbstractEngine, Sweep
-from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
+from ...engines.information import Information, information
+from ...engines.linalg import inverse_root
+from ...engines.sweep import AbstractEngine, Sweep
+from ...model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
+from .columns import gather
+from .design import design_rows
 from .plan import Plan
-from .statistics import Completed, complete, design_rows, gather, screen, stand_ins
+from .screening import screen, stand_ins
+from .statistics import Completed, complete
 from .unknowns import given, observation_squares
 from .variances import noise_gradient
 

@@ -14,11 +14,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..engines.sweep import AbstractEngine
-from .outlook import look
+from ...engines.sweep import AbstractEngine
+from ..trees import all_finite, where_each
+from .columns import gather, scatter
 from .plan import Plan
-from .statistics import Completed, gather, scatter
-from .steps import all_finite, where_each
+from .quadratic_model import look
+from .statistics import Completed
 from .subset import best_subset, inverse_on, price_path
 from .unknowns import Unknowns, learn_initial
 from .variances import NOISE_PRIOR, free_variances, noise_prior
