@@ -71,6 +71,7 @@ def least_squares(
         "substeps": np.asarray(1),
         "noise_free": np.asarray(False),
         "term_prices": np.ones(C.shape),
+        "penalty_multiplier": np.asarray(float(weight)),
     }
     return Solution(**jax.device_put(found), engine="a stub")
 

@@ -35,6 +35,7 @@ from graphgrad.solvers.adaptive.unknowns import (
     observation_squares,
 )
 from graphgrad.solvers.adaptive.variances import NOISE_PRIOR, restricted
+from graphgrad.solvers.criterion import ExtendedBIC
 from oracles import Laplace, linear_model
 
 # Weighted lasso.
@@ -730,8 +731,9 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         still=zeros,
         ties=None,
         floor=noise,
-        price=jnp.ones_like(zeros),
-        weight=jnp.array(1.0),
+        criterion=ExtendedBIC(),
+        penalty=jnp.ones_like(zeros),
+        multiplier=jnp.array(1.0),
         path=path.states,
         unsure=jnp.zeros(T + 1, bool),
         doubts=None,

@@ -54,7 +54,8 @@ def stability(
         refits: Number of refits.
         block: Length of a block; a fifth of the series, at most 50 and at least 5, if
             not given.
-        **options: Further ones of `adaptive`.
+        **options: Further ones of `adaptive`; criterion and penalty are those of the
+            solution unless they are given.
 
     Examples:
         >>> import graphgrad as gg, jax
@@ -99,6 +100,8 @@ def stability(
     if not np.isnan(ys).any():
         settings = dataclasses.replace(settings, long_gaps=False)
     options["settings"] = settings
+    options.setdefault("criterion", solution.criterion_name)
+    options.setdefault("weight", float(solution.penalty_multiplier))
 
     def fit(key: PRNGKeyArray, ys: Array, arrays: Any) -> tuple[Array, Array]:
         # The number of steps an interval is one for all.

@@ -84,7 +84,6 @@ class AbstractChecked(AbstractFitted):
         settings, prepared = fit.task.settings, fit.task.prepared
         # A block begins where the series was, not where it began.
         learn = tuple(part for part in prepared.learn if part != "initial")
-        penalty = settings["penalty"]
         found = stability(
             self._key(random_state),
             fit.data.ys,
@@ -96,7 +95,6 @@ class AbstractChecked(AbstractFitted):
             learn=learn,
             constraints=tuple(settings["constraints"]),
             states=fit.layout.variables,
-            weight=1.0 if penalty is None else penalty,
         )
         self._trust(found)
         return found

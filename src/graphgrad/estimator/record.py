@@ -139,6 +139,8 @@ class Fit(NamedTuple):
     @property
     def term_price(self) -> float:
         """What a term cost in this fit, whatever its degree."""
+        if isinstance(self.solution, Solution):
+            return self.price * float(self.solution.penalty_multiplier)
         weight = self.task.settings["penalty"]
         return self.price * (1.0 if weight is None else weight)
 

@@ -122,11 +122,12 @@ class Stored:
             if self._sizes.setdefault(dim, size) != size:
                 raise ValueError(f"its arrays are not those of {size} {dim}")
         kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
-        if "solution_term_prices" not in self.arrays:  # as in files of format 1
+        if header["kind"] == "adaptive":  # what older files do not have
             weight = task.settings["penalty"]
-            price = task.price * (1.0 if weight is None else weight)
-            prices = np.full((Nx, len(layout.terms)), price)
-            self.arrays["solution_term_prices"] = prices
+            weight = 1.0 if weight is None else float(weight)
+            prices = np.full((Nx, len(layout.terms)), task.price * weight)
+            self.arrays.setdefault("solution_term_prices", prices)
+            self.arrays.setdefault("solution_penalty_multiplier", np.asarray(weight))
         found: dict[str, Any] = {}
         for field in dataclasses.fields(kind):
             if field.name in array_fields(kind):

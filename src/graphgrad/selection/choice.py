@@ -21,7 +21,6 @@ from ..model import StateSpaceModel, checked_series, whole_series
 from ..solution import Solution
 from ..solvers.adaptive import adaptive
 from ..solvers.adaptive.unknowns import fitted
-from ..solvers.criterion import extended_bic_price
 
 CRITERIA = ("ebic", "held-out")
 
@@ -102,10 +101,8 @@ def choose_weight(
     if by == "ebic":
         ys = checked_series(ys, model, least=3)
         fits = fit_path(key, ys, model, weights, **options)
-        # All by the criterion as it is, whatever price each was searched at.
-        terms = jnp.sum(fits.coefficients != fits.base, axis=(1, 2))
-        price = extended_bic_price(jnp.asarray(ys), fits.base[0].size)
-        scores = np.asarray(-2 * fits.log_likelihood + price * terms)
+        # All by the criterion as it is, whatever multiple each was searched at.
+        scores = np.asarray(fits.unweighted_criterion)
         best = int(np.argmin(scores))
         chosen = jax.tree.map(lambda leaf: leaf[best], fits)
         return Choice(best, weights, scores, chosen)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ...engines.sweep import AbstractEngine
+from ..criterion import ExtendedBIC
 from ..trees import all_finite, where_each
 from .columns import gather, scatter
 from .lasso import lasso
@@ -151,11 +152,12 @@ def _step(
 
     squares = sums.squares(step_by(found))
     count = jnp.sum(found != 0, axis=-1)
-    price = jnp.log(T) + plan.weight * jnp.log(plan.base.shape[1])
+    # Of one equation, whose data are its steps.
+    penalty = ExtendedBIC(plan.multiplier / 2).flat(T, plan.base.shape[1])
     misfit = T * jnp.log(jnp.maximum(squares / T, plan.floor))
     if plan.ties is not None:  # one choice for all equations
         misfit = jnp.sum(misfit, axis=-1, keepdims=True)
-    best = jnp.argmin(misfit + count * price, axis=0)
+    best = jnp.argmin(misfit + count * penalty, axis=0)
     chosen = jnp.take_along_axis(found, best[None, :, None], axis=0)[0]
     step = step_by(chosen)
     variance = jnp.maximum(sums.squares(step) / T, plan.floor)

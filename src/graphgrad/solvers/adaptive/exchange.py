@@ -89,11 +89,6 @@ class Refinement(NamedTuple):
     done: Bool[Array, ""]
 
 
-def term_price(plan: Plan) -> Float[Array, "R K"]:
-    """What each parameter costs: the criterion's price, times the weight."""
-    return plan.weight * plan.price
-
-
 def begin_refinement(
     unknowns: Unknowns, path: Float[Array, "T_plus_1 Nx"], plan: Plan
 ) -> Refinement:
@@ -165,7 +160,7 @@ def _step(
     learn: tuple[str, ...],
     climb: Int[Array, ""] | int,
 ) -> Refinement:
-    at, price = state.at, term_price(plan)
+    at, price = state.at, plan.term_penalties
     K = plan.open.shape[1]
     unknowns = _moved(at.unknowns, state.move, state.size, learn, plan.floor)
     inside = jnp.clip(unknowns.parameters, plan.low, plan.high)

@@ -8,10 +8,10 @@ from jaxtyping import Array
 from ...compiling import compiled
 from ...engines.gaussian import one_step_ahead
 from ...solution import Outcome, Solution
-from ..criterion import extended_bic_price
+from ..criterion import observed_values
 from ..persistence import against_persistence
 from .columns import gather, scatter
-from .exchange import one_sign, term_price
+from .exchange import one_sign
 from .plan import Plan
 from .quadratic_model import look
 from .subset import best_addition, best_subset, inverse_on, price_path
@@ -34,7 +34,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     starts = jax.tree.map(lambda *a: jnp.concatenate(a), starts, crossing)
     winner = jnp.argmin(starts.best.criterion)
     best, done = jax.tree.map(lambda leaf: leaf[winner], (starts.best, starts.done))
-    price, unknowns = term_price(plan), best.unknowns
+    price, unknowns = plan.term_penalties, best.unknowns
     if "state_noise" in learn:
         noise = restricted(unknowns, best.path, plan, learn)
         noise = jnp.where(plan.free, noise, unknowns.state_noise)
@@ -51,6 +51,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     quadratic = matrix, outlook.gradient + matrix @ here
     multiples = jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), matrix.dtype)
     each = gather(price, active).ravel()
+    flat = plan.criterion.flat(observed_values(plan.ys), jnp.sum(plan.open))
     signs = one_sign(low, high)
     path = price_path(*quadratic, multiples[:, None] * each, signs=signs).coefficients
     path = jnp.clip(path, low, high).reshape(-1, *active.shape)
@@ -87,9 +88,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         states=sweep.means(),
         state_covariances=sweep.covariances(),
         filtered=sweep.filtered,
-        prices=multiples
-        * plan.weight
-        * extended_bic_price(plan.ys, jnp.sum(plan.open)),
+        prices=multiples * plan.multiplier * flat,
         path=path,
         start_criteria=starts.best.criterion,
         sweeps=starts.sweeps,
@@ -105,6 +104,8 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
         substeps=substeps_of(model),
         noise_free=~plan.free & ("state_noise" in learn),
         term_prices=_of_coefficients(price, plan),
+        penalty_multiplier=plan.multiplier,
+        criterion_name=plan.criterion.name,
     )
 
 

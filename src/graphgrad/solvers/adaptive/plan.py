@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ...model import StateSpaceModel
+from ..criterion import AbstractCriterion
 from .unknowns import Unknowns, build
 
 
@@ -29,8 +30,9 @@ class Plan(NamedTuple):
         ties: How the coefficients, row by row, follow from the parameters; None where
             each is its own.
         floor: Lowest variances that the state noise may have.
-        price: What each parameter costs by the criterion.
-        weight: How much dearer than by the criterion a term is.
+        criterion: By which terms are chosen.
+        penalty: The criterion's, of each parameter.
+        multiplier: Of the penalties.
         path: The data as a path x_0..x_T.
         unsure: Where that path is a guess across a long gap, or before all data.
         doubts: The same, or None where there is no long gap.
@@ -47,12 +49,18 @@ class Plan(NamedTuple):
     still: Float[Array, "R K"]
     ties: Float[Array, "n P"] | None
     floor: Float[Array, "Nx"]
-    price: Float[Array, "R K"]
-    weight: Float[Array, ""]
+    criterion: AbstractCriterion
+    penalty: Float[Array, "R K"]
+    multiplier: Float[Array, ""]
     path: Float[Array, "T_plus_1 Nx"]
     unsure: Bool[Array, "T_plus_1"]
     doubts: Bool[Array, "T_plus_1"] | None
     free: Bool[Array, ""]
+
+    @property
+    def term_penalties(self) -> Float[Array, "R K"]:
+        """What each parameter costs in this fit."""
+        return self.multiplier * self.penalty
 
     @property
     def moves(self) -> Float[Array, ""]:

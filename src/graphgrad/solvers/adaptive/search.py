@@ -12,6 +12,7 @@ from ...engines import AbstractEngine
 from ...model import StateSpaceModel
 from ...model.knowledge import Knowledge
 from ...solution import Solution
+from ..criterion import AbstractCriterion
 from .annealing import Annealing
 from .exchange import Refinement
 from .finish import finish
@@ -52,7 +53,8 @@ class Search(NamedTuple):
         key: Random key.
         ys: Observations.
         told: What is known of the equations.
-        weight: Makes terms dearer or cheaper.
+        criterion: By which terms are chosen.
+        multiplier: Of the criterion's penalties.
         engine: How the hidden path is inferred.
         learn: What is learnt beside the coefficients.
         settings: How long to go on.
@@ -62,7 +64,8 @@ class Search(NamedTuple):
     key: PRNGKeyArray
     ys: Any
     told: Knowledge
-    weight: Any
+    criterion: AbstractCriterion
+    multiplier: Any
     engine: AbstractEngine
     learn: tuple[str, ...]
     settings: AdaptiveSteps
@@ -71,7 +74,7 @@ class Search(NamedTuple):
     @property
     def traced(self) -> bool:
         """Whether a compilation is under way, which cannot look at numbers."""
-        leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.weight))]
+        leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.multiplier))]
         return any(isinstance(leaf, Tracer) for leaf in leaves)
 
     def solution(self, model: StateSpaceModel, reason: str) -> Solution:
@@ -86,7 +89,8 @@ class Search(NamedTuple):
         gaps = settings.long_gaps
         if not self.traced:
             gaps = bool(np.any(long_gaps(jnp.asarray(ys), model)))
-        plan, beginning = begin_fit(ys, model, self.weight, self.told, learn, gaps)
+        penalty = self.criterion, self.multiplier
+        plan, beginning = begin_fit(ys, model, *penalty, self.told, learn, gaps)
         if model.dynamics == "flow" and not self.traced:
             first = jax.tree.map(lambda leaf: leaf[0], beginning.unknowns)
             size = first_size(plan.build(first, ()), plan.path)

@@ -26,6 +26,7 @@ from ...model import (
 from ...model.constraints import Constraint
 from ...model.knowledge import knowledge
 from ...solution import Outcome, Solution
+from ..criterion import choose_criterion
 from .contradiction import contradicts
 from .search import Search
 from .settings import AdaptiveSteps
@@ -52,6 +53,7 @@ def adaptive(
     form: Any = None,
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
+    criterion: str = "auto",
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
@@ -73,7 +75,9 @@ def adaptive(
         constraints: What is known of the equations, by `known`, `forbid`, `sign`,
             `only_edges`, `bounds`, `conserve` and `equal`.
         states: Names by which the constraints call the states and then the inputs.
-        weight: Makes terms dearer (above 1) or cheaper than the criterion does.
+        criterion: By which terms are chosen: `"ebic"`, `"ebic-by-degree"`, `"bic"` or
+            `"aic"`. `"auto"`: extended BIC, by degree for flows.
+        weight: Multiplier of the penalties that the criterion puts on terms.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
 
@@ -106,7 +110,15 @@ def adaptive(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
     )
     search = Search(
-        key, ys, told, jnp.asarray(weight, ys.dtype), engine, learn, settings, callback
+        key,
+        ys,
+        told,
+        choose_criterion(criterion, model.dynamics),
+        jnp.asarray(weight, ys.dtype),
+        engine,
+        learn,
+        settings,
+        callback,
     )
     if model.dynamics != "flow":
         return search.solution(model, reason)

@@ -27,7 +27,7 @@ def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annea
         return anneal(
             key,
             start,
-            plan._replace(weight=plan.weight * gamma),
+            plan._replace(multiplier=plan.multiplier * gamma),
             engine=engine,
             learn=learn,
             steps=settings.anneal,

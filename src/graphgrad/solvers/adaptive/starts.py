@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from ...compiling import compiled
 from ...model import FlowMean, LinearGaussian, StateSpaceModel, filled, in_long_gaps
 from ...model.knowledge import Knowledge
-from ..criterion import extended_bic_price, price_by_degree, term_degrees
+from ..criterion import AbstractCriterion, observed_values, term_degrees
 from .annealing import Annealing
 from .annealing_start import begin
 from .plan import Plan
@@ -28,7 +28,8 @@ LEAST_NOISE = 1e-6
 def begin_fit(
     ys: Array,
     model: StateSpaceModel,
-    weight: Array,
+    criterion: AbstractCriterion,
+    multiplier: Array,
     told: Knowledge,
     learn: tuple[str, ...],
     gaps: bool,
@@ -57,8 +58,9 @@ def begin_fit(
         still=jnp.asarray(told.still, ys.dtype),
         ties=None if told.ties is None else jnp.asarray(told.ties, ys.dtype),
         floor=_floor(path, model, learn),
-        price=_price(ys, model, told, open_),
-        weight=weight,
+        criterion=criterion,
+        penalty=_penalty(ys, criterion, model, told, open_),
+        multiplier=multiplier,
         path=path,
         unsure=unsure,
         doubts=unsure if gaps else None,
@@ -74,19 +76,20 @@ def long_gaps(ys: Array, model: StateSpaceModel) -> Array:
     return in_long_gaps(ys, jnp.cumsum(pace), LONG_GAP)
 
 
-def _price(
-    ys: Array, model: StateSpaceModel, told: Knowledge, open_: Array
+def _penalty(
+    ys: Array,
+    criterion: AbstractCriterion,
+    model: StateSpaceModel,
+    told: Knowledge,
+    open_: Array,
 ) -> Float[Array, "R K"]:
-    """What each parameter costs; of a flow, terms of low degree are cheaper."""
-    if model.dynamics != "flow":
-        flat = extended_bic_price(ys, jnp.sum(open_))
-        return jnp.broadcast_to(flat, open_.shape)
+    """The criterion's penalty of each parameter."""
     degrees = np.broadcast_to(term_degrees(model.library), told.base.shape)
     highest = int(degrees.max())
     if told.ties is not None:  # the highest of those that a parameter moves
         moved = jnp.where(jnp.asarray(told.ties) != 0, degrees.reshape(-1, 1), 0)
         degrees = jnp.max(moved, axis=0, initial=0)[None]
-    return price_by_degree(ys, degrees, open_, highest)
+    return criterion.penalties(observed_values(ys), open_, degrees, highest)
 
 
 def _floor(
