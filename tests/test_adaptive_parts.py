@@ -26,7 +26,7 @@ from graphgrad.solvers.adaptive.statistics import (
     complete,
     statistics,
 )
-from graphgrad.solvers.adaptive.subset import best_subset, inverse_on, price_path
+from graphgrad.solvers.adaptive.subset import best_subset, inverse_on, subset_path
 from graphgrad.solvers.adaptive.unknowns import (
     LEARNABLE,
     build,
@@ -155,7 +155,7 @@ def stay_there(G, b, start, price):
     return best_subset(G, b, start, inverse_on(G, start), price, max_changes=0)
 
 
-quick_path = jit(lambda *quadratic: price_path(*quadratic).coefficients)
+quick_path = jit(lambda *quadratic: subset_path(*quadratic).coefficients)
 quick_inverse = jit(inverse_on)
 
 
@@ -206,9 +206,9 @@ def test_a_path_with_few_places_has_no_more_terms(x64):
     G, b, X, y = quadratic(1)
     prices = jnp.asarray([[1e3], [1.0], [1e-3]])
     path = np.asarray(
-        price_path(jnp.asarray(G), jnp.asarray(b), prices, most=3).support
+        subset_path(jnp.asarray(G), jnp.asarray(b), prices, most=3).support
     )
-    whole = np.asarray(price_path(jnp.asarray(G), jnp.asarray(b), prices).support)
+    whole = np.asarray(subset_path(jnp.asarray(G), jnp.asarray(b), prices).support)
     assert whole[-1].sum() > 3
     assert path[-1].sum() == 3
     # Exchanges go on where nothing can be added: no other three explain more.

@@ -11,10 +11,10 @@ from ...solution import Outcome, Solution
 from ..criterion import observed_values
 from ..persistence import against_persistence
 from .columns import gather, scatter
-from .exchange import one_sign
 from .plan import Plan
-from .quadratic_model import look
-from .subset import best_addition, best_subset, inverse_on, price_path
+from .proposal import one_sign
+from .quadratic_model import quadratic_model
+from .subset import best_addition, best_subset, inverse_on, subset_path
 from .substeps import substeps_of
 from .variances import restricted
 
@@ -36,12 +36,14 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     best, done = jax.tree.map(lambda leaf: leaf[winner], (starts.best, starts.done))
     price, unknowns = plan.term_penalties, best.unknowns
     if "state_noise" in learn:
-        noise = restricted(unknowns, best.path, plan, learn)
+        noise = restricted(unknowns, best.trajectory, plan, learn)
         noise = jnp.where(plan.free, noise, unknowns.state_noise)
         unknowns = unknowns._replace(state_noise=noise)
     model = plan.build(unknowns, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
-    outlook = look(end_key, model, best.support, best.path, plan, engine)
+    outlook = quadratic_model(
+        end_key, model, best.support, best.trajectory, plan, engine
+    )
     matrix = outlook.information.coefficients
     active, K = outlook.active, plan.open.shape[1]
     here, low, high = (
@@ -53,7 +55,7 @@ def finish(key, starts, crossing, plan, *, engine, learn, settings, reason) -> S
     each = gather(price, active).ravel()
     flat = plan.criterion.flat(observed_values(plan.ys), jnp.sum(plan.open))
     signs = one_sign(low, high)
-    path = price_path(*quadratic, multiples[:, None] * each, signs=signs).coefficients
+    path = subset_path(*quadratic, multiples[:, None] * each, signs=signs).coefficients
     path = jnp.clip(path, low, high).reshape(-1, *active.shape)
     path = plan.coefficients(scatter(path, active, K))
     inverse = inverse_on(matrix, outlook.support)

@@ -1,4 +1,4 @@
-"""What the data say about all terms in play, from one sweep."""
+"""A quadratic model of the log-likelihood in all active terms, from one sweep."""
 
 from typing import NamedTuple
 
@@ -23,8 +23,8 @@ MOST_COEFFICIENTS = 640
 """Coefficients whose joint information is taken; of more, those that matter most."""
 
 
-class Outlook(NamedTuple):
-    """What a sweep says about the coefficients of all active terms.
+class QuadraticModel(NamedTuple):
+    """Gradient and information at a point, over all active terms.
 
     Attributes:
         sweep: The sweep.
@@ -32,7 +32,7 @@ class Outlook(NamedTuple):
         active: Columns of the active parameters.
         support: Which of these are in the model.
         gradient: Of the log-likelihood, in the active parameters.
-        slope: The same for the logarithms of the variances.
+        noise_gradient: The same for the logarithms of the variances.
         information: Of the data on active parameters and noises.
     """
 
@@ -41,11 +41,11 @@ class Outlook(NamedTuple):
     active: Int[Array, "R A"]
     support: Bool[Array, "n"]
     gradient: Float[Array, "n"]
-    slope: Float[Array, "m"]
+    noise_gradient: Float[Array, "m"]
     information: Information
 
 
-def look(
+def quadratic_model(
     key: PRNGKeyArray,
     model: StateSpaceModel,
     support: Bool[Array, "R K"],
@@ -54,8 +54,8 @@ def look(
     engine: AbstractEngine,
     *,
     noise: tuple[str, ...] = (),
-) -> Outlook:
-    """Sweep from a path, and take gradient and information, also of these noises."""
+) -> QuadraticModel:
+    """Sweep from a trajectory; take gradient and information, also of these noises."""
     sweep = engine.sweep(key, model, plan.ys, start)
     data = complete(sweep, model)
     Nx, M = plan.base.shape
@@ -82,13 +82,13 @@ def look(
         score = _gradient(data, model, known.coefficients)
         observed = observation_squares(sweep, model, plan.ys)
         slope = noise_gradient(data, given(model), observed, plan)
-    return Outlook(
+    return QuadraticModel(
         sweep=sweep,
         data=data,
         active=columns,
         support=gather(support, columns).ravel(),
         gradient=jnp.where(sought, gather(plan.collect(score), columns).ravel(), 0),
-        slope=slope,
+        noise_gradient=slope,
         information=known,
     )
 

@@ -14,7 +14,7 @@ from ...model.knowledge import Knowledge
 from ...solution import Solution
 from ..criterion import AbstractCriterion
 from .annealing import Annealing
-from .exchange import Refinement
+from .candidate import Exchange
 from .finish import finish
 from .plan import Plan
 from .settings import AdaptiveProgress, AdaptiveSteps
@@ -22,12 +22,12 @@ from .stages import (
     FEW,
     anneal_starts,
     begin_again,
-    begin_climbs,
+    begin_exchanges,
     better_starts,
-    crossed_starts,
+    exchange_starts,
     if_needed,
     random_starts,
-    refine_starts,
+    recombined_starts,
     with_known_noise,
     with_less_noise,
 )
@@ -101,47 +101,47 @@ class Search(NamedTuple):
         # With it known and independent the same program holds it fixed.
         free = tuple(dict.fromkeys((*learn, "state_noise")))
 
-        def round_of(number: int, starts: Annealing) -> Refinement:
+        def round_of(number: int, starts: Annealing) -> Exchange:
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
-            ready = begin_climbs(starts.unknowns, starts.path, plan)
-            return self._climb(ready, plan, free, settings.climb)
+            ready = begin_exchanges(starts.unknowns, starts.path)
+            return self._exchange(ready, plan, free, settings.climb)
 
-        refinement = round_of(0, beginning)
+        exchanged = round_of(0, beginning)
         if model.dynamics == "flow" and not self.traced:
-            needed = _needed_steps(refinement, plan, free)
+            needed = _needed_steps(exchanged, plan, free)
             if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
                 plan = plan._replace(model=with_substeps(plan.model, needed))
-                refinement = round_of(0, beginning)
+                exchanged = round_of(0, beginning)
         for number in range(1, settings.rounds):
-            again = round_of(number, begin_again(beginning, refinement, plan))
-            refinement = better_starts(again, refinement)
+            again = round_of(number, begin_again(beginning, exchanged))
+            exchanged = better_starts(again, exchanged)
         if not sees_all_states(model) and np.sum(self.told.open) <= FEW:
             for number in range(settings.rounds):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)
-                again = self._climb(drawn, plan, free, settings.climb)
-                refinement = better_starts(again, refinement)
+                again = self._exchange(drawn, plan, free, settings.climb)
+                exchanged = better_starts(again, exchanged)
         if "state_noise" not in learn:
             plan = plan._replace(free=jnp.array(False))
-            refinement = with_known_noise(refinement, plan)
+            exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = free
-            refinement = self._climb(refinement, plan, learn, settings.climb)
+            exchanged = self._exchange(exchanged, plan, learn, settings.climb)
         elif model.dynamics == "flow":
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it. With all of it gone at once the data would be
             # lost.
-            quiet, still = plan._replace(free=jnp.array(False)), refinement
+            quiet, still = plan._replace(free=jnp.array(False)), exchanged
             for share in LESS_NOISE:
                 still = with_less_noise(still, quiet, share)
-                still = self._climb(still, quiet, learn, 4 * settings.climb)
-            refinement, plan = if_needed(refinement, still, plan)
+                still = self._exchange(still, quiet, learn, 4 * settings.climb)
+            exchanged, plan = if_needed(exchanged, still, plan)
         # The last climb may take its time: distributions that are not Gaussian, and
         # noises that the data hardly tell, need it.
-        crossing = crossed_starts(refinement, plan)
-        crossing = self._climb(crossing, plan, learn, 4 * settings.climb)
-        return finish(key, refinement, crossing, plan, reason=reason, **options)
+        combined = recombined_starts(exchanged)
+        combined = self._exchange(combined, plan, learn, 4 * settings.climb)
+        return finish(key, exchanged, combined, plan, reason=reason, **options)
 
     @property
     def _slice(self) -> int:
@@ -170,12 +170,12 @@ class Search(NamedTuple):
                     break
         return starts
 
-    def _climb(
-        self, starts: Refinement, plan: Plan, learn: tuple[str, ...], most: int
-    ) -> Refinement:
+    def _exchange(
+        self, starts: Exchange, plan: Plan, learn: tuple[str, ...], most: int
+    ) -> Exchange:
         sweeps, slice_ = self.settings.sweeps, self._slice
         for until in range(slice_, sweeps + slice_, slice_):
-            starts = refine_starts(
+            starts = exchange_starts(
                 self.key,
                 starts,
                 plan,
@@ -193,12 +193,12 @@ class Search(NamedTuple):
         return starts
 
 
-def _needed_steps(starts: Refinement, plan: Plan, learn: tuple[str, ...]) -> int:
+def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:
     """Steps an interval that the best start needs."""
     winner = int(np.argmin(np.asarray(starts.best.criterion)))
     best = jax.tree.map(lambda leaf: leaf[winner], starts.best)
     model = plan.build(best.unknowns, learn)
-    change = doubling(model, plan.ys, best.path)
+    change = doubling(model, plan.ys, best.trajectory)
     return next_size(change, int(substeps_of(model))) or SIZES[-1]
 
 

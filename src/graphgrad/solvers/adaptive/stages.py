@@ -7,7 +7,8 @@ from jaxtyping import Array
 from ...compiling import compiled
 from ..trees import where_each
 from .annealing import STILL, Annealing, anneal
-from .exchange import Refinement, begin_refinement, crossed, refine
+from .candidate import Exchange, begin_exchange, recombined
+from .exchange import exchange
 from .plan import Plan
 from .unknowns import Unknowns, given
 from .variances import NOISE_PRIOR
@@ -39,36 +40,36 @@ def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annea
 
 
 @compiled
-def begin_again(before: Annealing, starts: Refinement, plan: Plan) -> Annealing:
-    """Anneal from crossed starts, unless all starts agree."""
-    crossing = crossed(starts, plan).at
-    parameters = crossing.unknowns.parameters
+def begin_again(before: Annealing, starts: Exchange) -> Annealing:
+    """Anneal from recombined starts, unless all starts agree."""
+    combined = recombined(starts).at
+    parameters = combined.unknowns.parameters
     best = starts.best.criterion
     agree = jnp.max(best) - jnp.min(best) < 0.1
     return before._replace(
-        unknowns=crossing.unknowns,
+        unknowns=combined.unknowns,
         candidates=jnp.broadcast_to(parameters[:, None], before.candidates.shape),
-        path=crossing.path,
+        path=combined.trajectory,
         step=jnp.zeros_like(before.step),
         still=jnp.full_like(before.still, jnp.where(agree, STILL, 0)),
     )
 
 
 @compiled
-def better_starts(new: Refinement, old: Refinement) -> Refinement:
+def better_starts(new: Exchange, old: Exchange) -> Exchange:
     """For each start the better one."""
     better = new.best.criterion < old.best.criterion
     return jax.vmap(where_each)(better, new, old)
 
 
 @compiled
-def begin_climbs(unknowns: Unknowns, paths: Array, plan: Plan) -> Refinement:
-    """Ready to climb from the support of each start."""
-    return jax.vmap(lambda u, path: begin_refinement(u, path, plan))(unknowns, paths)
+def begin_exchanges(unknowns: Unknowns, trajectories: Array) -> Exchange:
+    """Ready to ascend from the support of each start."""
+    return jax.vmap(begin_exchange)(unknowns, trajectories)
 
 
 @compiled
-def random_starts(key: Array, starts: Annealing, plan: Plan) -> Refinement:
+def random_starts(key: Array, starts: Annealing, plan: Plan) -> Exchange:
     """Starts with all terms, of random sizes and signs.
 
     What two terms explain together where a hidden state moves, neither explains while
@@ -84,7 +85,7 @@ def random_starts(key: Array, starts: Annealing, plan: Plan) -> Refinement:
         moved = jnp.abs(plan.ties) * units.ravel()[:, None]
         units = jnp.max(moved, axis=0, keepdims=True)
 
-    def draw(key: Array, unknowns: Unknowns) -> Refinement:
+    def draw(key: Array, unknowns: Unknowns) -> Exchange:
         size_key, sign_key = jax.random.split(key)
         shape, dtype = plan.open.shape, plan.ys.dtype
         sizes = 0.03 ** jax.random.uniform(size_key, shape, dtype)
@@ -93,19 +94,19 @@ def random_starts(key: Array, starts: Annealing, plan: Plan) -> Refinement:
         amounts = jnp.clip(signs * sizes * units, plan.low, plan.high)
         amounts = jnp.where(plan.open, amounts, 0).astype(dtype)
         unknowns = unknowns._replace(parameters=amounts)
-        return begin_refinement(unknowns, plan.path, plan)
+        return begin_exchange(unknowns, plan.path)
 
     keys = jax.random.split(key, len(starts.step))
     return jax.vmap(draw)(keys, starts.unknowns)
 
 
-def with_known_noise(starts: Refinement, plan: Plan) -> Refinement:
+def with_known_noise(starts: Exchange, plan: Plan) -> Exchange:
     """Begin again from the best of each start, with the state noise that is known."""
     known = given(plan.model).state_noise
-    return _with_noise(starts, jnp.where(known > 0, known, plan.floor), plan)
+    return _with_noise(starts, jnp.where(known > 0, known, plan.floor))
 
 
-def with_less_noise(starts: Refinement, plan: Plan, share: float) -> Refinement:
+def with_less_noise(starts: Exchange, plan: Plan, share: float) -> Exchange:
     """Begin again from the best of each start, with less process noise.
 
     Args:
@@ -114,20 +115,18 @@ def with_less_noise(starts: Refinement, plan: Plan, share: float) -> Refinement:
         share: Of the way to the least noise, on a logarithmic scale.
     """
     noise = starts.best.unknowns.state_noise
-    return _with_noise(starts, noise ** (1 - share) * plan.floor**share, plan)
+    return _with_noise(starts, noise ** (1 - share) * plan.floor**share)
 
 
-def _with_noise(starts: Refinement, noise: Array, plan: Plan) -> Refinement:
+def _with_noise(starts: Exchange, noise: Array) -> Exchange:
     unknowns = starts.best.unknowns
     noise = jnp.broadcast_to(noise, unknowns.state_noise.shape)
     unknowns = unknowns._replace(state_noise=noise)
-    return begin_climbs(unknowns, starts.best.path, plan)
+    return begin_exchanges(unknowns, starts.best.trajectory)
 
 
 @compiled
-def if_needed(
-    noisy: Refinement, quiet: Refinement, plan: Plan
-) -> tuple[Refinement, Plan]:
+def if_needed(noisy: Exchange, quiet: Exchange, plan: Plan) -> tuple[Exchange, Plan]:
     """The fits without process noise, unless noise pays for its variances.
 
     Each variance costs what Akaike's criterion charges for a parameter: what is taken
@@ -141,13 +140,13 @@ def if_needed(
 
 
 @compiled
-def refine_starts(
-    key, starts, plan, until, climb, *, engine, learn, settings
-) -> Refinement:
-    """Climb and exchange, from every start."""
+def exchange_starts(
+    key, starts, plan, until, most_here, *, engine, learn, settings
+) -> Exchange:
+    """Ascend and exchange, from every start."""
 
-    def one(start: Refinement) -> Refinement:
-        return refine(
+    def one(start: Exchange) -> Exchange:
+        return exchange(
             jax.random.fold_in(key, settings.anneal),
             start,
             plan,
@@ -155,13 +154,13 @@ def refine_starts(
             learn=learn,
             sweeps=settings.sweeps,
             until=until,
-            climb=climb,
+            most_here=most_here,
         )
 
     return jax.vmap(one)(starts)
 
 
 @compiled
-def crossed_starts(starts: Refinement, plan: Plan) -> Refinement:
+def recombined_starts(starts: Exchange) -> Exchange:
     """New starts from the equations of all."""
-    return crossed(starts, plan)
+    return recombined(starts)

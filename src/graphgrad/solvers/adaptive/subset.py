@@ -91,7 +91,7 @@ def best_addition(
     return jnp.max(jnp.where(usable, gains, 0))
 
 
-def price_path(
+def subset_path(
     information: Float[Array, "n n"],
     linear: Float[Array, "n"],
     prices: Float[Array, "L #n"],
