@@ -169,14 +169,14 @@ class Solution(AbstractSolution):
         initial_mean: Mean of x_0, learnt or given.
         initial_noise: Variances of x_0, learnt or given.
         log_likelihood: Of the data.
-        criterion: Extended BIC; lower is better.
-        margin: By how much the criterion rises, nearly, for the next best choice of
-            terms.
+        criterion: That of `criterion_name`; lower is better.
+        margin: The criterion's gap: by how much it rises, nearly, for the next best
+            choice of terms.
         states: Smoothed means of x_0..x_T.
         state_covariances: Smoothed covariances of x_0..x_T.
         filtered: Filtered means of x_1..x_T.
-        prices: Prices of a term, from high to low, along the path.
-        path: Coefficients at each price: how terms enter as they get cheaper.
+        prices: Penalties of a term, from high to low, along the regularisation path.
+        path: Coefficients at each penalty: the regularisation path.
         start_criteria: Criterion that each start ended with.
         sweeps: Number of sweeps that each start took.
         code: Number of the outcome.

@@ -33,7 +33,7 @@ def draw_equation(
     slab: Float[Array, "M"],
     log_odds: Float[Array, ""],
 ) -> tuple[Bool[Array, "M"], Float[Array, "M"]]:
-    """New terms and coefficients of one equation, given the path and the noise.
+    """New terms and coefficients of one equation, given the trajectory and the noise.
 
     Args:
         key: Random key.

@@ -44,7 +44,8 @@ def stability(
 ) -> Stability:
     """Fit again and again to as many points in blocks, drawn with replacement.
 
-    A block begins by the smoothed law of its first state. All refits run in one call.
+    A block begins by the smoothed distribution of its first state. All refits run in
+    one call.
 
     Args:
         key: Random key.
@@ -84,8 +85,8 @@ def stability(
     firsts = np.asarray(jax.random.randint(block_key, shape, 0, T - length + 1))
     states = np.asarray(solution.states)
     spread = np.diagonal(np.asarray(solution.state_covariances), axis1=1, axis2=2)
-    loose = np.maximum(spread.mean(axis=0), np.asarray(solution.state_noise))
-    scale = jnp.asarray(np.sqrt(loose), model.initial_mean.dtype)
+    variances = np.maximum(spread.mean(axis=0), np.asarray(solution.state_noise))
+    scale = jnp.asarray(np.sqrt(variances), model.initial_mean.dtype)
     start = eqx.tree_at(lambda m: m.initial_noise, model, GaussianNoise(scale))
     panels = [
         arrange(start, [ys[i : i + length] for i in drawn], initial_means=states[drawn])

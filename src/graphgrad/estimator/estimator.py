@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ..graph import adjacency
-from ..model import knowledge, refuse_form
+from ..model import refuse_form, resolve_constraints
 from ..model.constraints import Velocity
 from ..solution import Outcome, PaperSolution, Solution
 from .fitted import in_double
@@ -240,7 +240,7 @@ class GraphGrad(AbstractReported, AbstractSaved):
             initial=self.initial,
             velocities=velocities,
         )
-        told = knowledge(
+        told = resolve_constraints(
             self.constraints,
             layout.library,
             layout.variables,
@@ -254,8 +254,8 @@ class GraphGrad(AbstractReported, AbstractSaved):
             layout=layout,
             prepared=prepared,
             engine=make_engine(self.engine, self.n_particles, prepared.data.model),
-            n_open=int(np.sum(told.open)),
-            ties=told.ties,
+            n_open=int(np.sum(told.free)),
+            ties=told.linear_map,
         )
 
     def _store(self, fit: Fit) -> None:

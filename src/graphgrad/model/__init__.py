@@ -3,6 +3,8 @@
 from .arrange import Arranged as Arranged
 from .arrange import arrange as arrange
 from .build import state_space_model as state_space_model
+from .constraint_resolution import resolve_constraints as resolve_constraints
+from .constraint_set import ConstraintSet as ConstraintSet
 from .constraints import bounds as bounds
 from .constraints import conserve as conserve
 from .constraints import equal as equal
@@ -12,8 +14,6 @@ from .constraints import only_edges as only_edges
 from .constraints import sign as sign
 from .constraints import velocity as velocity
 from .flow import FlowMean as FlowMean
-from .knowledge import Knowledge as Knowledge
-from .knowledge import knowledge as knowledge
 from .laws import AbstractIndependentNoise as AbstractIndependentNoise
 from .laws import Binomial as Binomial
 from .laws import MultiplicativeNoise as MultiplicativeNoise

@@ -20,6 +20,6 @@ def against_persistence(
     tiny = jnp.finfo(ys.dtype).tiny
     persistent = squared(jnp.diff(ys, axis=0))
     ratios = squared(ys[1:] - predicted) / jnp.maximum(persistent, tiny)
-    told = jnp.any(used, axis=0)
-    mean = jnp.sum(jnp.where(told, ratios, 0)) / jnp.maximum(jnp.sum(told), 1)
-    return jnp.where(jnp.any(told), mean, 0)
+    compared = jnp.any(used, axis=0)
+    mean = jnp.sum(jnp.where(compared, ratios, 0)) / jnp.maximum(jnp.sum(compared), 1)
+    return jnp.where(jnp.any(compared), mean, 0)

@@ -3,7 +3,7 @@
 Each step completes the data with one sweep, solves a short path of reweighted lassos
 in the metric of the completed data's statistics, and lets every equation choose its
 own penalty on the path by an extended BIC. The state noise is estimated anew each
-time: it begins large, so that the hidden path follows the data whatever the
+time: it begins large, so that the hidden trajectory follows the data whatever the
 coefficients are, and falls as they improve.
 """
 
@@ -29,10 +29,10 @@ from .unknowns import (
 )
 
 PENALTIES = (1.0, 1.7, 3.0, 5.0, 8.0, 13.0)
-"""Thresholds, in standard errors of a coefficient, of the path in each step."""
+"""Thresholds along the path of each step, in standard errors of a coefficient."""
 
-STILL = 3
-"""Steps in a row in which nothing changes that end it."""
+MOST_UNCHANGED = 3
+"""Steps in a row without a change after which annealing ends."""
 
 
 class Annealing(NamedTuple):
@@ -40,23 +40,23 @@ class Annealing(NamedTuple):
 
     Attributes:
         unknowns: Coefficients and noises.
-        candidates: Parameters along the path of penalties.
+        candidates: Parameters along the regularisation path.
         statistics: Running means, about the coefficients.
         active: Columns of the terms in play.
-        path: Path of the last sweep.
+        trajectory: That of the last sweep.
         log_likelihood: Of the last sweep.
         step: Number of steps done.
-        still: Number of steps in a row in which nothing changed.
+        unchanged: Number of steps in a row in which nothing changed.
     """
 
     unknowns: Unknowns
     candidates: Float[Array, "L R K"]
     statistics: Statistics
     active: Int[Array, "Nx A"]
-    path: Float[Array, "T_plus_1 Nx"]
+    trajectory: Float[Array, "T_plus_1 Nx"]
     log_likelihood: Float[Array, ""]
     step: Int[Array, ""]
-    still: Int[Array, ""]
+    unchanged: Int[Array, ""]
 
 
 def anneal(
@@ -76,7 +76,7 @@ def anneal(
         key: Random key of the fit; draws depend on it and on the number of the step.
         state: Where to go on from.
         plan: What stays the same.
-        engine: How the hidden path is inferred.
+        engine: How the hidden trajectory is inferred.
         learn: What is learnt beside the coefficients.
         steps: Most steps in all.
         ramp: Steps over which the penalties rise, so that collinear true terms are
@@ -85,7 +85,9 @@ def anneal(
     """
 
     def unfinished(state: Annealing) -> Bool[Array, ""]:
-        return (state.step < jnp.minimum(steps, until)) & (state.still < STILL)
+        return (state.step < jnp.minimum(steps, until)) & (
+            state.unchanged < MOST_UNCHANGED
+        )
 
     def step(state: Annealing) -> Annealing:
         return _step(key, state, plan, engine, learn, steps, ramp)
@@ -106,13 +108,14 @@ def _step(
     parameters, noise = unknowns.parameters, unknowns.state_noise
     K, dtype = parameters.shape[1], parameters.dtype
     model = plan.build(unknowns, (*learn, "state_noise"))
-    path, doubts = state.path, None
+    trajectory, long_gaps = state.trajectory, None
     if not engine.stochastic:
         # Across a long gap the transition is expanded about where the filter is: an
-        # old path there may be on the wrong side of everything.
-        path, doubts = path.at[0].set(model.initial_mean), plan.doubts
+        # old trajectory there may be on the wrong side of everything.
+        trajectory = trajectory.at[0].set(model.initial_mean)
+        long_gaps = plan.long_gaps
     step_key = jax.random.fold_in(key, state.step)
-    sweep = engine.sweep(step_key, model, plan.ys, path, doubts)
+    sweep = engine.sweep(step_key, model, plan.ys, trajectory, long_gaps)
     data = complete(sweep, model)
     # Not those that only the lowest penalties let in: there is room for others.
     keep = jnp.any(state.candidates[2:] != 0, axis=0) | (parameters != 0)
@@ -125,7 +128,7 @@ def _step(
         gain = jnp.where(state.step == 0, 1.0, 0.3 / (1.0 + late) ** 0.7)
         before = state.statistics, state.active
         sums = averaged(*before, sums, active, gain.astype(dtype))
-    columns = active if plan.ties is None else plan.every()
+    columns = active if plan.linear_map is None else plan.all_columns()
     pooled, unit = pooled_statistics(sums, noise, plan)
     scale = pooled.scale(unit)
     here = gather(parameters, columns)
@@ -133,7 +136,7 @@ def _step(
     rise = jnp.minimum(1.0, (state.step + 1) / ramp)
     z = jnp.abs(start) * scale / unit[:, None]
     height = rise * jnp.asarray(PENALTIES, dtype)[:, None, None]
-    height = jnp.where(gather(plan.open, columns), height, jnp.inf)
+    height = jnp.where(gather(plan.free, columns), height, jnp.inf)
     moved = jnp.einsum("nab,nb->na", pooled.gram, here)
     found = lasso(
         pooled.gram,
@@ -148,14 +151,16 @@ def _step(
 
     def step_by(found: Array) -> Array:
         """The step of the active coefficients."""
-        return found - here if plan.ties is None else plan.spread(found - here)
+        return (
+            found - here if plan.linear_map is None else plan.departures(found - here)
+        )
 
     squares = sums.squares(step_by(found))
     count = jnp.sum(found != 0, axis=-1)
     # Of one equation, whose data are its steps.
     penalty = ExtendedBIC(plan.multiplier / 2).flat(T, plan.base.shape[1])
     misfit = T * jnp.log(jnp.maximum(squares / T, plan.floor))
-    if plan.ties is not None:  # one choice for all equations
+    if plan.linear_map is not None:  # one choice for all equations
         misfit = jnp.sum(misfit, axis=-1, keepdims=True)
     best = jnp.argmin(misfit + count * penalty, axis=0)
     chosen = jnp.take_along_axis(found, best[None, :, None], axis=0)[0]
@@ -174,12 +179,14 @@ def _step(
         candidates=scatter(found, columns, K),
         statistics=sums.about(step),
         active=active,
-        path=sweep.path,
+        trajectory=sweep.path,
         log_likelihood=sweep.log_likelihood,
         step=state.step + 1,
-        still=state.still,
+        unchanged=state.unchanged,
     )
-    finite = all_finite((next_unknowns, next_state.path, next_state.log_likelihood))
+    finite = all_finite(
+        (next_unknowns, next_state.trajectory, next_state.log_likelihood)
+    )
     # A model that lost the data goes back to following them, with more noise; a flow
     # that ran away within an interval, more slowly.
     slower = 0.5 if model.dynamics == "flow" else 1.0
@@ -188,7 +195,7 @@ def _step(
             parameters=slower * parameters, state_noise=4 * noise
         ),
         candidates=slower * state.candidates,
-        path=plan.path,
+        trajectory=plan.trajectory,
         step=state.step + 1,
     )
     change = jnp.max(jnp.abs(chosen - here) * scale / unit[:, None])
@@ -196,4 +203,4 @@ def _step(
     # A tenth of a standard error.
     quiet = finite & same & (change < 0.1) & (state.step >= ramp)
     next_state = where_each(finite, next_state, lost)
-    return next_state._replace(still=jnp.where(quiet, state.still + 1, 0))
+    return next_state._replace(unchanged=jnp.where(quiet, state.unchanged + 1, 0))

@@ -150,4 +150,4 @@ def row_deviances(
     """
     noise = unknowns.state_noise
     found = squares / noise + plan.moves * jnp.log(noise)
-    return found if plan.ties is None else jnp.sum(found, keepdims=True)
+    return found if plan.linear_map is None else jnp.sum(found, keepdims=True)

@@ -20,24 +20,24 @@ def design_rows(
 
 def design_along(
     model: StateSpaceModel,
-    path: Float[Array, "T_plus_1 Nx"],
-    unsure: Bool[Array, "T_plus_1"],
+    trajectory: Float[Array, "T_plus_1 Nx"],
+    interpolated: Bool[Array, "T_plus_1"],
 ) -> tuple[Float[Array, "T 1 M"], Float[Array, "T 1 Nx"]]:
     """The design along data taken as states.
 
     A flow need not be known for it: its terms are integrated along a cubic through
     the data.
     """
-    before, after = path[:-1], path[1:]
+    before, after = trajectory[:-1], trajectory[1:]
     mean, schedule = model.mean, model.schedule
     if not isinstance(mean, FlowMean):
         return design_rows(model, before[:, None])
-    lengths = jnp.ones(len(before), path.dtype)
-    good = ~(unsure[:-1] | unsure[1:])
+    lengths = jnp.ones(len(before), trajectory.dtype)
+    good = ~(interpolated[:-1] | interpolated[1:])
     if schedule is not None:
         lengths, good = schedule.pace, good & ~schedule.fresh
-    lengths = jnp.maximum(lengths, jnp.finfo(path.dtype).tiny)[:, None]
-    slopes = _spline_slopes(path, jnp.where(good[:, None], 1 / lengths, 0))
+    lengths = jnp.maximum(lengths, jnp.finfo(trajectory.dtype).tiny)[:, None]
+    slopes = _spline_slopes(trajectory, jnp.where(good[:, None], 1 / lengths, 0))
     drifts = slopes[:-1] * lengths, slopes[1:] * lengths
 
     def between(moment: Schedule | None, x: Array, x_next: Array, drifts: tuple):
@@ -51,20 +51,20 @@ def design_along(
 
 
 def _spline_slopes(
-    path: Float[Array, "T_plus_1 Nx"], weights: Float[Array, "T 1"]
+    trajectory: Float[Array, "T_plus_1 Nx"], weights: Float[Array, "T 1"]
 ) -> Float[Array, "T_plus_1 Nx"]:
     """Slopes at the rows of a cubic spline through them, natural at its ends.
 
     Far nearer to the true ones than differences where rows are few in an oscillation.
 
     Args:
-        path: The rows.
+        trajectory: The rows.
         weights: One over the length of each interval; zero for those that are not to be
             used, where the spline ends and another one begins.
     """
     none = jnp.zeros_like(weights[:1])
     left, right = jnp.concatenate([none, weights]), jnp.concatenate([weights, none])
-    pulls = 3 * weights**2 * jnp.diff(path, axis=0)
+    pulls = 3 * weights**2 * jnp.diff(trajectory, axis=0)
     nothing = jnp.zeros_like(pulls[:1])
     side = jnp.concatenate([nothing, pulls]) + jnp.concatenate([pulls, nothing])
     diagonal = 2 * (left + right)

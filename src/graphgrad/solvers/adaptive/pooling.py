@@ -13,19 +13,19 @@ def active_columns(
 ) -> Int[Array, "Nx A"]:
     """Columns of the terms in play: all of them where coefficients are tied."""
     Nx, M = plan.base.shape
-    if plan.ties is not None or size == M:
+    if plan.linear_map is not None or size == M:
         return jnp.broadcast_to(jnp.arange(M), (Nx, M))
-    return screen(data, keep & plan.open, plan.open, size)
+    return screen(data, keep & plan.free, plan.free, size)
 
 
 def pooled_statistics(
     sums: Statistics, noise: Float[Array, "Nx"], plan: Plan
 ) -> tuple[Statistics, Float[Array, "R"]]:
     """Sums in the parameters and the noise they go with; one row where tied."""
-    if plan.ties is None:
+    if plan.linear_map is None:
         return sums, noise
-    ties = plan.ties.reshape(*plan.base.shape, -1)
-    gram = jnp.einsum("nap,nab,nbq->pq", ties, sums.gram / noise[:, None, None], ties)
-    cross = plan.collect(sums.cross / noise[:, None])
+    tied = plan.linear_map.reshape(*plan.base.shape, -1)
+    gram = jnp.einsum("nap,nab,nbq->pq", tied, sums.gram / noise[:, None, None], tied)
+    cross = plan.parameter_gradient(sums.cross / noise[:, None])
     square = jnp.sum(sums.square / noise)
     return Statistics(gram[None], cross, square[None]), jnp.ones(1, gram.dtype)

@@ -30,7 +30,7 @@ def propose(
             also built from nothing, since one with too many terms can be hard to leave.
     """
     model = point.model
-    columns, K = model.active, plan.open.shape[1]
+    columns, K = model.active, plan.free.shape[1]
     here, low, high, penalty = (
         gather(values, columns).ravel()
         for values in (

@@ -8,7 +8,7 @@ from .statistics import Completed
 
 
 def active_size(n_terms: int) -> int:
-    """How many terms an equation may have in play: all of them where that is cheap."""
+    """How many terms an equation may have in play: all of them where they are few."""
     return n_terms if n_terms <= 256 else 64
 
 
@@ -60,7 +60,7 @@ def stand_ins(
     with what is missed then.
 
     Args:
-        terms: Terms along a path.
+        terms: Terms along a trajectory.
         residuals: What the model misses along it.
         departures: Coefficients of the model.
         most: Largest number of terms of an equation that are left out in turn.

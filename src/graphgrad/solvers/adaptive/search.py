@@ -9,8 +9,7 @@ from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
 from ...engines import AbstractEngine
-from ...model import StateSpaceModel
-from ...model.knowledge import Knowledge
+from ...model import ConstraintSet, StateSpaceModel
 from ...solution import Solution
 from ..criterion import AbstractCriterion
 from .annealing import Annealing
@@ -19,13 +18,13 @@ from .finish import finish
 from .plan import Plan
 from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
-    FEW,
+    FEW_TERMS,
     anneal_starts,
     begin_again,
     begin_exchanges,
     better_starts,
     exchange_starts,
-    if_needed,
+    noise_if_needed,
     random_starts,
     recombined_starts,
     with_known_noise,
@@ -52,10 +51,10 @@ class Search(NamedTuple):
     Attributes:
         key: Random key.
         ys: Observations.
-        told: What is known of the equations.
+        constraints: What is known of the equations.
         criterion: By which terms are chosen.
         multiplier: Of the criterion's penalties.
-        engine: How the hidden path is inferred.
+        engine: How the hidden trajectory is inferred.
         learn: What is learnt beside the coefficients.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then, if it is not None.
@@ -63,7 +62,7 @@ class Search(NamedTuple):
 
     key: PRNGKeyArray
     ys: Any
-    told: Knowledge
+    constraints: ConstraintSet
     criterion: AbstractCriterion
     multiplier: Any
     engine: AbstractEngine
@@ -90,10 +89,10 @@ class Search(NamedTuple):
         if not self.traced:
             gaps = bool(np.any(long_gaps(jnp.asarray(ys), model)))
         penalty = self.criterion, self.multiplier
-        plan, beginning = begin_fit(ys, model, *penalty, self.told, learn, gaps)
+        plan, beginning = begin_fit(ys, model, *penalty, self.constraints, learn, gaps)
         if model.dynamics == "flow" and not self.traced:
             first = jax.tree.map(lambda leaf: leaf[0], beginning.unknowns)
-            size = first_size(plan.build(first, ()), plan.path)
+            size = first_size(plan.build(first, ()), plan.trajectory)
             size = max(size, int(substeps_of(model)))
             plan = plan._replace(model=with_substeps(plan.model, size))
         # Terms are first exchanged with the process noise free, above what is known of
@@ -103,7 +102,7 @@ class Search(NamedTuple):
 
         def round_of(number: int, starts: Annealing) -> Exchange:
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
-            ready = begin_exchanges(starts.unknowns, starts.path)
+            ready = begin_exchanges(starts.unknowns, starts.trajectory)
             return self._exchange(ready, plan, free, settings.climb)
 
         exchanged = round_of(0, beginning)
@@ -116,14 +115,14 @@ class Search(NamedTuple):
         for number in range(1, settings.rounds):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
-        if not sees_all_states(model) and np.sum(self.told.open) <= FEW:
+        if not sees_all_states(model) and np.sum(self.constraints.free) <= FEW_TERMS:
             for number in range(settings.rounds):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)
                 again = self._exchange(drawn, plan, free, settings.climb)
                 exchanged = better_starts(again, exchanged)
         if "state_noise" not in learn:
-            plan = plan._replace(free=jnp.array(False))
+            plan = plan._replace(free_noise=jnp.array(False))
             exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = free
@@ -132,12 +131,14 @@ class Search(NamedTuple):
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it. With all of it gone at once the data would be
             # lost.
-            quiet, still = plan._replace(free=jnp.array(False)), exchanged
+            quiet, less_noise = plan._replace(free_noise=jnp.array(False)), exchanged
             for share in LESS_NOISE:
-                still = with_less_noise(still, quiet, share)
-                still = self._exchange(still, quiet, learn, 4 * settings.climb)
-            exchanged, plan = if_needed(exchanged, still, plan)
-        # The last climb may take its time: distributions that are not Gaussian, and
+                less_noise = with_less_noise(less_noise, quiet, share)
+                less_noise = self._exchange(
+                    less_noise, quiet, learn, 4 * settings.climb
+                )
+            exchanged, plan = noise_if_needed(exchanged, less_noise, plan)
+        # The last ascent may take its time: distributions that are not Gaussian, and
         # noises that the data hardly tell, need it.
         combined = recombined_starts(exchanged)
         combined = self._exchange(combined, plan, learn, 4 * settings.climb)

@@ -6,29 +6,29 @@ from jaxtyping import Array
 
 from ...compiling import compiled
 from ..trees import where_each
-from .annealing import STILL, Annealing, anneal
+from .annealing import MOST_UNCHANGED, Annealing, anneal
 from .candidate import Exchange, begin_exchange, recombined
 from .exchange import exchange
 from .plan import Plan
-from .unknowns import Unknowns, given
+from .unknowns import Unknowns, model_unknowns
 from .variances import NOISE_PRIOR
 
-GAMMAS = (0.5, 2.0, 8.0, 16.0)
-"""How dear a term is while annealing: one start for each."""
+MULTIPLIERS = (0.5, 2.0, 8.0, 16.0)
+"""Multiples of the penalty while annealing: one start for each."""
 
-FEW = 16
+FEW_TERMS = 16
 """Terms of which random starts may have all."""
 
 
 @compiled
 def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annealing:
-    """Anneal every start, each with a price of its own."""
+    """Anneal every start, each with a penalty of its own."""
 
-    def one(gamma: Array, start: Annealing) -> Annealing:
+    def one(multiplier: Array, start: Annealing) -> Annealing:
         return anneal(
             key,
             start,
-            plan._replace(multiplier=plan.multiplier * gamma),
+            plan._replace(multiplier=plan.multiplier * multiplier),
             engine=engine,
             learn=learn,
             steps=settings.anneal,
@@ -36,7 +36,7 @@ def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annea
             until=until,
         )
 
-    return jax.vmap(one)(jnp.asarray(GAMMAS, plan.ys.dtype), starts)
+    return jax.vmap(one)(jnp.asarray(MULTIPLIERS, plan.ys.dtype), starts)
 
 
 @compiled
@@ -49,9 +49,9 @@ def begin_again(before: Annealing, starts: Exchange) -> Annealing:
     return before._replace(
         unknowns=combined.unknowns,
         candidates=jnp.broadcast_to(parameters[:, None], before.candidates.shape),
-        path=combined.trajectory,
+        trajectory=combined.trajectory,
         step=jnp.zeros_like(before.step),
-        still=jnp.full_like(before.still, jnp.where(agree, STILL, 0)),
+        unchanged=jnp.full_like(before.unchanged, jnp.where(agree, MOST_UNCHANGED, 0)),
     )
 
 
@@ -78,23 +78,23 @@ def random_starts(key: Array, starts: Annealing, plan: Plan) -> Exchange:
     """
     size, level = (
         jnp.sqrt(jnp.mean(values**2, axis=0))
-        for values in (plan.model.library(plan.path[:-1]), plan.path)
+        for values in (plan.model.library(plan.trajectory[:-1]), plan.trajectory)
     )
     units = jnp.where(size > 0, level[:, None] / jnp.where(size > 0, size, 1), 0)
-    if plan.ties is not None:
-        moved = jnp.abs(plan.ties) * units.ravel()[:, None]
+    if plan.linear_map is not None:
+        moved = jnp.abs(plan.linear_map) * units.ravel()[:, None]
         units = jnp.max(moved, axis=0, keepdims=True)
 
     def draw(key: Array, unknowns: Unknowns) -> Exchange:
         size_key, sign_key = jax.random.split(key)
-        shape, dtype = plan.open.shape, plan.ys.dtype
+        shape, dtype = plan.free.shape, plan.ys.dtype
         sizes = 0.03 ** jax.random.uniform(size_key, shape, dtype)
         signs = jax.random.rademacher(sign_key, shape, dtype)
         signs = jnp.where(plan.low >= 0, 1, jnp.where(plan.high <= 0, -1, signs))
         amounts = jnp.clip(signs * sizes * units, plan.low, plan.high)
-        amounts = jnp.where(plan.open, amounts, 0).astype(dtype)
+        amounts = jnp.where(plan.free, amounts, 0).astype(dtype)
         unknowns = unknowns._replace(parameters=amounts)
-        return begin_exchange(unknowns, plan.path)
+        return begin_exchange(unknowns, plan.trajectory)
 
     keys = jax.random.split(key, len(starts.step))
     return jax.vmap(draw)(keys, starts.unknowns)
@@ -102,7 +102,7 @@ def random_starts(key: Array, starts: Annealing, plan: Plan) -> Exchange:
 
 def with_known_noise(starts: Exchange, plan: Plan) -> Exchange:
     """Begin again from the best of each start, with the state noise that is known."""
-    known = given(plan.model).state_noise
+    known = model_unknowns(plan.model).state_noise
     return _with_noise(starts, jnp.where(known > 0, known, plan.floor))
 
 
@@ -126,7 +126,9 @@ def _with_noise(starts: Exchange, noise: Array) -> Exchange:
 
 
 @compiled
-def if_needed(noisy: Exchange, quiet: Exchange, plan: Plan) -> tuple[Exchange, Plan]:
+def noise_if_needed(
+    noisy: Exchange, quiet: Exchange, plan: Plan
+) -> tuple[Exchange, Plan]:
     """The fits without process noise, unless noise pays for its variances.
 
     Each variance costs what Akaike's criterion charges for a parameter: what is taken
@@ -136,7 +138,9 @@ def if_needed(noisy: Exchange, quiet: Exchange, plan: Plan) -> tuple[Exchange, P
     cost = 2 * NOISE_PRIOR * jnp.log(noisy.best.unknowns.state_noise) + 2
     with_noise = noisy.best.criterion + jnp.sum(cost, axis=1)
     needed = jnp.min(with_noise) < jnp.min(quiet.best.criterion)
-    return where_each(needed, noisy, quiet), plan._replace(free=plan.free & needed)
+    return where_each(needed, noisy, quiet), plan._replace(
+        free_noise=plan.free_noise & needed
+    )
 
 
 @compiled

@@ -6,19 +6,25 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...compiling import compiled
-from ...model import FlowMean, LinearGaussian, StateSpaceModel, filled, in_long_gaps
-from ...model.knowledge import Knowledge
+from ...model import (
+    ConstraintSet,
+    FlowMean,
+    LinearGaussian,
+    StateSpaceModel,
+    filled,
+    in_long_gaps,
+)
 from ..criterion import AbstractCriterion, observed_values, term_degrees
 from .annealing import Annealing
 from .annealing_start import begin
 from .plan import Plan
-from .unknowns import given
+from .unknowns import model_unknowns
 
 LONG_GAP = 4.5
-"""Steps between observations from which on a straight line is no guess of the path."""
+"""Steps between observations from which on no straight line is laid between them."""
 
 HIDDEN_STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
-"""Variance of a step of a hidden state, over that of its initial law, in each start."""
+"""Variance of a step of a hidden state in each start, relative to that of x_0."""
 
 LEAST_NOISE = 1e-6
 """Least variance of the process noise of a step, over the mean square of steps."""
@@ -30,7 +36,7 @@ def begin_fit(
     model: StateSpaceModel,
     criterion: AbstractCriterion,
     multiplier: Array,
-    told: Knowledge,
+    constraints: ConstraintSet,
     learn: tuple[str, ...],
     gaps: bool,
 ) -> tuple[Plan, Annealing]:
@@ -43,28 +49,30 @@ def begin_fit(
         seen = jax.jacfwd(model.observation.mean)(start)
         away = states - model.observation.mean(start)
         states = start + away @ jnp.linalg.pinv(seen).T
-    path = jnp.concatenate([model.initial_mean[None], states])
+    trajectory = jnp.concatenate([model.initial_mean[None], states])
     # The first state is no datum.
-    unsure = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
-    open_ = jnp.asarray(told.open)
+    interpolated = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
+    free = jnp.asarray(constraints.free)
     plan = Plan(
         ys=ys,
         model=model,
-        base=jnp.asarray(told.base, ys.dtype),
-        zero=jnp.asarray(told.zero, ys.dtype),
-        open=open_,
-        low=jnp.asarray(told.low, ys.dtype),
-        high=jnp.asarray(told.high, ys.dtype),
-        still=jnp.asarray(told.still, ys.dtype),
-        ties=None if told.ties is None else jnp.asarray(told.ties, ys.dtype),
-        floor=_floor(path, model, learn),
+        base=jnp.asarray(constraints.base, ys.dtype),
+        zero=jnp.asarray(constraints.zero, ys.dtype),
+        free=free,
+        low=jnp.asarray(constraints.low, ys.dtype),
+        high=jnp.asarray(constraints.high, ys.dtype),
+        identity=jnp.asarray(constraints.identity, ys.dtype),
+        linear_map=None
+        if constraints.linear_map is None
+        else jnp.asarray(constraints.linear_map, ys.dtype),
+        floor=_floor(trajectory, model, learn),
         criterion=criterion,
-        penalty=_penalty(ys, criterion, model, told, open_),
+        penalty=_penalty(ys, criterion, model, constraints, free),
         multiplier=multiplier,
-        path=path,
-        unsure=unsure,
-        doubts=unsure if gaps else None,
-        free=jnp.array(True),
+        trajectory=trajectory,
+        interpolated=interpolated,
+        long_gaps=interpolated if gaps else None,
+        free_noise=jnp.array(True),
     )
     shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
     return plan, jax.vmap(lambda share: begin(plan, share))(shares)
@@ -80,27 +88,31 @@ def _penalty(
     ys: Array,
     criterion: AbstractCriterion,
     model: StateSpaceModel,
-    told: Knowledge,
-    open_: Array,
+    constraints: ConstraintSet,
+    free: Array,
 ) -> Float[Array, "R K"]:
     """The criterion's penalty of each parameter."""
-    degrees = np.broadcast_to(term_degrees(model.library), told.base.shape)
+    degrees = np.broadcast_to(term_degrees(model.library), constraints.base.shape)
     highest = int(degrees.max())
-    if told.ties is not None:  # the highest of those that a parameter moves
-        moved = jnp.where(jnp.asarray(told.ties) != 0, degrees.reshape(-1, 1), 0)
+    if (
+        constraints.linear_map is not None
+    ):  # the highest of those that a parameter moves
+        moved = jnp.where(
+            jnp.asarray(constraints.linear_map) != 0, degrees.reshape(-1, 1), 0
+        )
         degrees = jnp.max(moved, axis=0, initial=0)[None]
-    return criterion.penalties(observed_values(ys), open_, degrees, highest)
+    return criterion.penalties(observed_values(ys), free, degrees, highest)
 
 
 def _floor(
-    path: Array, model: StateSpaceModel, learn: tuple[str, ...]
+    trajectory: Array, model: StateSpaceModel, learn: tuple[str, ...]
 ) -> Float[Array, "Nx"]:
     """Lowest variances of the process noise.
 
     As small as keeps logarithms finite and filters sound, unless they are known.
     """
-    known = given(model)
-    least = LEAST_NOISE * jnp.mean(jnp.diff(path[1:], axis=0) ** 2, axis=0)
+    known = model_unknowns(model)
+    least = LEAST_NOISE * jnp.mean(jnp.diff(trajectory[1:], axis=0) ** 2, axis=0)
     # Of what is not seen, as a share of its first distribution.
     least = jnp.where(least > 0, least, LEAST_NOISE * known.initial_noise)
     if isinstance(model.mean, FlowMean):

@@ -1,6 +1,6 @@
 """The completed data of a sweep and their statistics, equation by equation.
 
-Given the hidden path, the equations are regressions of x_t on the terms of x_{t-1}.
+Given the hidden states, the equations are regressions of x_t on the terms of x_{t-1}.
 Each equation has a set of active terms of its own, so that the cost follows the terms
 in play: no matrix of all terms by all terms is ever formed. Statistics are about the
 coefficients of the sweep: they hold residuals, not states, so that sums of squares do
