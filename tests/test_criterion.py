@@ -1,5 +1,6 @@
 """Criteria: the contract, and formulas written out by hand."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -67,3 +68,23 @@ def test_what_is_counted():
     ys = jnp.ones((5, 2)).at[0, 0].set(jnp.nan)
     assert observed_values(ys) == 9
     assert term_degrees(gg.Polynomial(2, 2)).tolist() == [0, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.slow
+def test_a_fit_by_another_criterion():
+    system = gg.systems.lotka_volterra()
+    ys = system.simulate(jax.random.key(0), steps=60, scheme="euler").observations
+    found = gg.adaptive(
+        jax.random.key(1),
+        ys,
+        system.model(dynamics="map"),
+        criterion="aic",
+        weight=2.0,
+        settings=gg.AdaptiveSteps(rounds=1),
+    )
+    assert found.criterion_name == "aic"
+    assert float(found.penalty_multiplier) == 2.0
+    terms, deviance = found.support().sum(), -2 * float(found.log_likelihood)
+    np.testing.assert_allclose(found.criterion, deviance + 4 * terms, rtol=1e-5)
+    unweighted = found.unweighted_criterion
+    np.testing.assert_allclose(unweighted, deviance + 2 * terms, rtol=1e-5)
