@@ -28,7 +28,7 @@ ROOMS = {
     "engines": ["ENGINES", "PROPOSALS", "RESAMPLING", "DIFFERENTIABLE"],
     "penalties": ["PENALTIES"],
     "solvers": ["SOLVERS"],
-    "selection": ["CRITERIA"],
+    "selection": ["SELECTIONS"],
     "systems": ["SYSTEMS"],
 }
 NAMES = [name for names in ROOMS.values() for name in names]
@@ -142,7 +142,7 @@ def test_a_criterion_is_one_function_and_one_line(y, monkeypatch):
         best = least_squares(key, ys, model, **options)
         return Choice(0, penalties, np.zeros(5), best)
 
-    monkeypatch.setitem(registries.CRITERIA, "toy", by_toy)
+    monkeypatch.setitem(registries.SELECTIONS, "toy", by_toy)
     gg.GraphGrad(degree=1, selection="toy").fit(y)
     assert asked == [0.25, 0.5, 1.0, 2.0, 4.0]
 
@@ -150,7 +150,7 @@ def test_a_criterion_is_one_function_and_one_line(y, monkeypatch):
 @pytest.mark.parametrize("name", ["engine", "solver", "selection", "dynamics"])
 def test_help_lists_the_choices(name):
     """Of Python, where it is text; of the shell, where it is made."""
-    registry = {"engine": "ENGINES", "solver": "SOLVERS", "selection": "CRITERIA"}
+    registry = {"engine": "ENGINES", "solver": "SOLVERS", "selection": "SELECTIONS"}
     choices = getattr(registries, registry.get(name, "DYNAMICS"))
     shell = CliRunner().invoke(app, ["fit", "--help"]).stdout
     for choice in choices:

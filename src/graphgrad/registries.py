@@ -123,11 +123,22 @@ and the keyword arguments start, settings and callback."""
 
 CRITERIA = Registry(
     {
+        "ebic": "solvers.criterion:ExtendedBIC",
+        "ebic-by-degree": "solvers.criterion:ExtendedBICByDegree",
+        "bic": "solvers.criterion:BIC",
+        "aic": "solvers.criterion:AIC",
+    }
+)
+"""Criteria of the adaptive solver: the penalty of each term. Each can be built without
+arguments."""
+
+SELECTIONS = Registry(
+    {
         "ebic": "selection.choice:by_ebic",
         "held-out": "selection.choice:by_held_out",
     }
 )
-"""Model selection criteria for fits that differ in their penalty."""
+"""Ways to choose between fits that differ in their penalty."""
 
 SYSTEMS = Registry(
     {

@@ -169,14 +169,14 @@ class Solution(AbstractSolution):
         initial_mean: Mean of x_0, learnt or given.
         initial_noise: Variances of x_0, learnt or given.
         log_likelihood: Of the data.
-        criterion: Extended BIC; lower is better.
-        margin: By how much the criterion rises, nearly, for the next best choice of
-            terms.
+        criterion: That of `criterion_name`; lower is better.
+        margin: The criterion's gap: by how much it rises, nearly, for the next best
+            choice of terms.
         states: Smoothed means of x_0..x_T.
         state_covariances: Smoothed covariances of x_0..x_T.
         filtered: Filtered means of x_1..x_T.
-        prices: Prices of a term, from high to low, along the path.
-        path: Coefficients at each price: how terms enter as they get cheaper.
+        prices: Penalties of a term, from high to low, along the regularisation path.
+        path: Coefficients at each penalty: the regularisation path.
         start_criteria: Criterion that each start ended with.
         sweeps: Number of sweeps that each start took.
         code: Number of the outcome.
@@ -184,7 +184,10 @@ class Solution(AbstractSolution):
         substeps: Runge-Kutta steps that a flow takes in an interval; 1 otherwise.
         noise_free: Whether process noise was to be learnt and nothing speaks for any:
             the state noise is then the least that keeps the filter sound.
-        term_prices: What each coefficient cost.
+        term_prices: Penalty of each coefficient in this fit, multiplied.
+        penalty_multiplier: Of the criterion's penalties, given or chosen.
+        criterion_name: The criterion by which terms were chosen; `"auto"` is that of
+            the dynamics.
     """
 
     coefficients: Float[Array, "Nx M"]
@@ -208,10 +211,19 @@ class Solution(AbstractSolution):
     substeps: Int[Array, ""]
     noise_free: Bool[Array, ""]
     term_prices: Float[Array, "Nx M"]
+    penalty_multiplier: Float[Array, ""]
     engine: str = eqx.field(static=True)
+    criterion_name: str = eqx.field(static=True, default="auto")
 
     def departures(self) -> np.ndarray:
         return np.asarray(self.coefficients - self.base)
+
+    @property
+    def unweighted_criterion(self) -> Float[Array, "..."]:
+        """The criterion with its penalties as they are: comparable between fits."""
+        deviance = -2 * self.log_likelihood
+        penalties = (self.criterion - deviance) / self.penalty_multiplier
+        return jnp.where(jnp.isfinite(deviance), deviance + penalties, jnp.inf)
 
     def with_outcome(self, outcome: Outcome) -> "Solution":
         """The same solution with another outcome."""

@@ -1,6 +1,8 @@
 """Posterior draws against sums over all supports; stability on blocks."""
 
+from importlib import import_module
 from itertools import product
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -138,6 +140,26 @@ def test_noises_are_drawn_about_the_truth():
         assert high - low < 0.2
     again = gg.posterior(KEY, ys, model, fit, **options)
     np.testing.assert_array_equal(found.coefficients, again.coefficients)
+
+
+def test_refits_have_criterion_and_penalty_of_the_fit(monkeypatch):
+    asked = {}
+    module = import_module("graphgrad.confidence.stability")
+
+    def adaptive(key, ys, model, **options):
+        asked.update(options)
+        return SimpleNamespace(coefficients=jnp.ones((1, 2)), base=jnp.zeros((1, 2)))
+
+    model = gg.state_space_model(
+        gg.Polynomial(1, 1), state_noise=0.1, observation_noise=0.1
+    )
+    ys = np.sin(np.arange(20.0))[:, None]
+    fit = least_squares(KEY, ys, model, engine=None, learn=(), weight=4.0)
+    monkeypatch.setattr(module, "adaptive", adaptive)
+    gg.stability(KEY, ys, model, fit, refits=2)
+    assert (asked["weight"], asked["criterion"]) == (4.0, "auto")
+    gg.stability(KEY, ys, model, fit, refits=2, weight=1.0)
+    assert asked["weight"] == 1.0
 
 
 @pytest.mark.slow

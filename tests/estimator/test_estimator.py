@@ -1,6 +1,7 @@
 """The estimator: scikit-learn's conventions, and what a fit gives."""
 
 import io
+import json
 import pickle
 import re
 import time
@@ -299,3 +300,27 @@ def test_prices_chosen_by_held_out_rows(y, quick, monkeypatch):
     assert asked["by"] == "held-out"
     assert asked["penalties"] == [0.5, 1, 2, 4, 8]
     assert model.coef_.shape == LOTKA.coefficients().shape
+
+
+def test_the_penalty_that_was_chosen_is_that_of_the_fit(
+    y, quick, monkeypatch, tmp_path
+):
+    """In pictures and in the file, whatever was asked for."""
+
+    def choose(key, ys, model, *, penalties, **options):
+        solution = least_squares(key, ys, model, weight=penalties[3], **options)
+        return Choice(3, tuple(penalties), np.zeros(len(penalties)), solution)
+
+    monkeypatch.setattr("graphgrad.estimator.fitting.choose_penalty", choose)
+    drawn = {}
+    monkeypatch.setattr("graphgrad.plots.plot_path", lambda *_, **o: drawn.update(o))
+    model = gg.GraphGrad(states=NAMES, selection="held-out", penalty=2.0).fit(y)
+    model.plot_path()
+    unit = np.log(y.size) + 2 * np.log(model.coef_.size)
+    assert drawn["chosen"] == pytest.approx(4 * unit)
+    model.save(tmp_path / "run")
+    header = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert header["penalty"] == 4.0
+    again = gg.GraphGrad.load(tmp_path / "run").solution_
+    assert isinstance(again, gg.Solution)
+    assert float(again.penalty_multiplier) == 4.0

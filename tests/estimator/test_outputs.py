@@ -400,8 +400,8 @@ def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
         "learn": ("state_noise", "observation_noise"),
         "constraints": tuple(told),
         "states": tuple(NAMES),
-        "weight": 2.0,
     }
+    assert float(solution.penalty_multiplier) == 2.0
     assert start.initial_mean.dtype == float
     assert (model.term_confidence_ == 0.5).all()
     assert model.graph().edges["fox", "prey"]["confidence"] == 0.25

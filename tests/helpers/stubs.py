@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from graphgrad.model import AbstractScaleNoise, knowledge
+from graphgrad.model import AbstractScaleNoise, resolve_constraints
 from graphgrad.solution import Outcome, Solution
 
 
@@ -27,7 +27,7 @@ def least_squares(
     path = rows @ np.linalg.pinv(H).T
     path = np.concatenate([np.asarray(model.initial_mean)[None], path])
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(
+    told = resolve_constraints(
         constraints,
         model.library,
         states,
@@ -42,8 +42,8 @@ def least_squares(
     if model.dynamics == "flow":
         target = target / np.asarray(model.mean.interval)
     C = np.linalg.lstsq(terms, target, rcond=1e-8)[0].T
-    C = np.where(told.open & (np.abs(C) > 1e-3), C, told.base)
-    errors = np.where((C != 0) & told.open, 0.01, 0)
+    C = np.where(told.free & (np.abs(C) > 1e-3), C, told.base)
+    errors = np.where((C != 0) & told.free, 0.01, 0)
     T, Nx = len(rows), model.n_states
     seen = model.observation.noise
     observed = np.ones(rows.shape[1])
@@ -71,6 +71,7 @@ def least_squares(
         "substeps": np.asarray(1),
         "noise_free": np.asarray(False),
         "term_prices": np.ones(C.shape),
+        "penalty_multiplier": np.asarray(float(weight)),
     }
     return Solution(**jax.device_put(found), engine="a stub")
 

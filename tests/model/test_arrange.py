@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad.solvers.unknowns import observation_squares
+from graphgrad.solvers.adaptive.unknowns import observation_squares
 from helpers.oracles import linear_model
 
 KEY = jax.random.key(0)

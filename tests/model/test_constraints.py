@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad.model import knowledge
-from graphgrad.solvers.lasso import lasso
-from graphgrad.solvers.subset import best_subset, inverse_on
+from graphgrad.model import resolve_constraints
+from graphgrad.solvers.adaptive.lasso import lasso
+from graphgrad.solvers.adaptive.subset import best_subset, inverse_on
 
 KEY = jax.random.key(1)
 SYSTEM = gg.systems.lorenz63(dt=0.02)
@@ -61,7 +61,7 @@ def test_only_the_edges_that_are_told(dynamics):
 
 def test_constraints_are_arrays():
     library = gg.Polynomial(2, 2)
-    told = knowledge(
+    told = resolve_constraints(
         [gg.known("prey", "predator", -0.5), gg.only_edges([("predator", "prey")])],
         library,
         ["prey", "predator"],
@@ -69,9 +69,9 @@ def test_constraints_are_arrays():
     names = library.names(["prey", "predator"])
     assert told.base[0, names.index("predator")] == -0.5
     assert np.count_nonzero(told.base) == 1
-    assert not told.open[0, names.index("predator")]
-    assert told.open[0].sum() == len(names) - 1
-    alone = [name for name, open_ in zip(names, told.open[1], strict=True) if open_]
+    assert not told.free[0, names.index("predator")]
+    assert told.free[0].sum() == len(names) - 1
+    alone = [name for name, open_ in zip(names, told.free[1], strict=True) if open_]
     assert alone == ["1", "predator", "predator^2"]
 
 
@@ -163,12 +163,12 @@ def test_a_box_holds_in_the_lasso(x64):
 
 
 def spread(told, amounts):
-    return told.base + (told.ties @ amounts).reshape(told.base.shape)
+    return told.base + (told.linear_map @ amounts).reshape(told.base.shape)
 
 
 def test_what_is_conserved_is_for_any_amounts():
     states, library = ("S", "I", "R", "V"), gg.Polynomial(4, 2)
-    told = knowledge(
+    told = resolve_constraints(
         [
             gg.conserve("S", "I", "R"),
             gg.known("S", "S I", -0.5),
@@ -178,9 +178,9 @@ def test_what_is_conserved_is_for_any_amounts():
         library,
         states,
     )
-    assert told.ties is not None
+    assert told.linear_map is not None
     names = library.names(states)
-    amounts = np.random.default_rng(0).normal(size=told.ties.shape[1])
+    amounts = np.random.default_rng(0).normal(size=told.linear_map.shape[1])
     C = spread(told, np.clip(amounts, told.low[0], told.high[0]))
     still = [float(name in states[:3]) for name in names]
     np.testing.assert_allclose(C[:3].sum(axis=0), still, atol=1e-12)
@@ -189,8 +189,8 @@ def test_what_is_conserved_is_for_any_amounts():
     assert C[0, names.index("I")] <= 0
     # Flows between three states, between two of them, and a row of its own.
     count = 3 * (len(names) - 2) + 2 * 1 + len(names)
-    assert told.open.shape == (1, count)
-    assert told.open.all()
+    assert told.free.shape == (1, count)
+    assert told.free.all()
     assert told.zero[:3].sum(axis=0).tolist() == still
     assert not told.zero[3].any()
 
@@ -198,26 +198,26 @@ def test_what_is_conserved_is_for_any_amounts():
 def test_equal_coefficients_share_what_is_known():
     library = gg.Polynomial(2, 1)
     pair = gg.equal(("x1", "x2"), ("x2", "x1"))
-    told = knowledge([pair, gg.bounds("x1", "x2", -0.3, 0.4)], library)
-    assert told.ties is not None
-    assert told.ties.shape == (6, 5)
+    told = resolve_constraints([pair, gg.bounds("x1", "x2", -0.3, 0.4)], library)
+    assert told.linear_map is not None
+    assert told.linear_map.shape == (6, 5)
     C = spread(told, np.arange(1.0, 6.0))
     assert C[0, 2] == C[1, 1] == 1
-    k = int(np.flatnonzero(told.ties[2])[0])
+    k = int(np.flatnonzero(told.linear_map[2])[0])
     assert (told.low[0, k], told.high[0, k]) == (-0.3, 0.4)
-    told = knowledge([pair, gg.known("x2", "x1", 0.2)], library)
-    assert told.ties is not None
+    told = resolve_constraints([pair, gg.known("x2", "x1", 0.2)], library)
+    assert told.linear_map is not None
     assert told.base[0, 2] == told.base[1, 1] == 0.2
-    assert told.ties.shape == (6, 4)
+    assert told.linear_map.shape == (6, 4)
 
 
 def test_bounds_without_zero_start_at_the_nearer_one():
-    told = knowledge([gg.bounds("x1", "x2", 0.1, 0.3)], gg.Polynomial(2, 1))
+    told = resolve_constraints([gg.bounds("x1", "x2", 0.1, 0.3)], gg.Polynomial(2, 1))
     assert told.base[0, 2] == 0.1
     assert told.low[0, 2] == 0
     np.testing.assert_allclose(told.high[0, 2], 0.2)
     bound = [gg.bounds("x1", "x1", -0.5, 1)]
-    rate = knowledge(bound, gg.Polynomial(2, 1), dynamics="flow")
+    rate = resolve_constraints(bound, gg.Polynomial(2, 1), dynamics="flow")
     assert rate.base[0, 1] == rate.zero[0, 1] == 0
     assert (rate.low[0, 1], rate.high[0, 1]) == (-0.5, 1)
 
@@ -278,7 +278,7 @@ def test_bounds_without_zero_start_at_the_nearer_one():
 )
 def test_ties_and_bounds_that_disagree_are_named(constraints, message):
     with pytest.raises(ValueError, match=message):
-        knowledge(constraints, gg.Polynomial(3, 2))
+        resolve_constraints(constraints, gg.Polynomial(3, 2))
 
 
 @pytest.mark.parametrize(
@@ -288,11 +288,13 @@ def test_ties_and_bounds_that_disagree_are_named(constraints, message):
         (lambda: gg.conserve("S"), "`conserve` must be given two or more different"),
         (lambda: gg.equal(("x1", "1"), ("x1", "1")), "`equal` must be given two or"),
         (
-            lambda: knowledge([gg.conserve("x1", "x2")], gg.Polynomial(12, 2)),
+            lambda: resolve_constraints(
+                [gg.conserve("x1", "x2")], gg.Polynomial(12, 2)
+            ),
             "must tie no coefficients of a model with more than 640, got 1092",
         ),
         (
-            lambda: knowledge(
+            lambda: resolve_constraints(
                 [gg.conserve("x1", "x2")],
                 gg.UserTerms(2, {"x1": ([0], lambda x: x)}),
             ),

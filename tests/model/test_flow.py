@@ -11,9 +11,8 @@ from scipy.linalg import expm
 import graphgrad as gg
 from graphgrad.engines.information import information
 from graphgrad.model import FlowMean, Schedule
-from graphgrad.solvers.price import price_by_degree
-from graphgrad.solvers.statistics import _spline_slopes
-from graphgrad.solvers.substeps import Doubling, next_size
+from graphgrad.solvers.adaptive.design import _spline_slopes
+from graphgrad.solvers.adaptive.substeps import Doubling, next_size
 
 KEY = jax.random.key(0)
 LIBRARY = gg.Polynomial(3, 2)
@@ -232,16 +231,6 @@ def test_splines_see_fast_oscillations(x64):
     apart = jnp.full((59, 1), 5 / (2 * np.pi)).at[30].set(0)
     broken = np.asarray(_spline_slopes(path.at[31:].add(100.0), apart))
     np.testing.assert_allclose(broken[8:22, 0], np.cos(t)[8:22], atol=0.04)
-
-
-def test_terms_of_low_degree_are_cheaper(x64):
-    degrees = np.array([[0, 1, 1, 2, 2, 2]] * 2)
-    price = price_by_degree(jnp.ones((50, 2)), degrees, jnp.ones((2, 6), bool), 2)
-    expected = [
-        np.log(100) + 2 * np.log(p) + 2 * k * np.log(2)
-        for k, p in ((0, 2), (1, 4), (2, 6))
-    ]
-    np.testing.assert_allclose(price[0, [0, 1, 3]], expected)
 
 
 def test_sizes_by_step_doubling():

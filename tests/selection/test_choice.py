@@ -48,6 +48,26 @@ def test_a_penalty_by_the_criterion_is_that_of_the_fits_one_by_one():
 
 
 @pytest.mark.slow
+def test_constrained_coefficients_are_not_counted():
+    """What is given costs nothing, and what is forbidden is none of p."""
+    ys, model = series(), SYSTEM.model(dynamics="map")
+    C = np.asarray(SYSTEM.coefficients(dynamics="map"))
+    given = [gg.known("x1", "x1", C[0, 1]), gg.forbid("x2", "x1^2")]
+    choice = gg.choose_penalty(
+        KEY, ys, model, penalties=(2.0,), by="ebic", constraints=given, settings=SHORT
+    )
+    found = choice.solution
+    estimated = int((found.standard_errors > 0).sum())
+    assert estimated < found.support().sum()
+    unit = np.log(ys.size) + 2 * np.log(C.size - len(given))
+    deviance = -2 * float(found.log_likelihood)
+    np.testing.assert_allclose(choice.scores, deviance + unit * estimated, rtol=1e-5)
+    np.testing.assert_allclose(
+        found.criterion, deviance + 2 * unit * estimated, rtol=1e-5
+    )
+
+
+@pytest.mark.slow
 def test_the_right_degree_is_chosen():
     """Lotka and Volterra's equations are of degree 2, and 1 misses."""
 

@@ -15,28 +15,27 @@ from graphgrad.engines.choice import choose_engine
 from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
 from graphgrad.model import GaussianNoise, LinearGaussian
-from graphgrad.solvers.finish import _looseness
-from graphgrad.solvers.lasso import lasso
-from graphgrad.solvers.plan import Plan
-from graphgrad.solvers.statistics import (
+from graphgrad.solvers.adaptive.columns import gather, scatter
+from graphgrad.solvers.adaptive.lasso import lasso
+from graphgrad.solvers.adaptive.outcome import joint_relative_variance
+from graphgrad.solvers.adaptive.plan import Plan
+from graphgrad.solvers.adaptive.screening import screen, stand_ins
+from graphgrad.solvers.adaptive.statistics import (
     Completed,
     averaged,
     complete,
-    gather,
-    scatter,
-    screen,
-    stand_ins,
     statistics,
 )
-from graphgrad.solvers.subset import best_subset, inverse_on, price_path
-from graphgrad.solvers.unknowns import (
+from graphgrad.solvers.adaptive.subset import best_subset, inverse_on, subset_path
+from graphgrad.solvers.adaptive.unknowns import (
     LEARNABLE,
     build,
-    given,
     learn_initial,
+    model_unknowns,
     observation_squares,
 )
-from graphgrad.solvers.variances import NOISE_PRIOR, restricted
+from graphgrad.solvers.adaptive.variances import NOISE_PRIOR, restricted
+from graphgrad.solvers.criterion import ExtendedBIC
 from helpers.oracles import Laplace, linear_model
 
 # Weighted lasso.
@@ -156,7 +155,7 @@ def stay_there(G, b, start, price):
     return best_subset(G, b, start, inverse_on(G, start), price, max_changes=0)
 
 
-quick_path = jit(lambda *quadratic: price_path(*quadratic).coefficients)
+quick_path = jit(lambda *quadratic: subset_path(*quadratic).coefficients)
 quick_inverse = jit(inverse_on)
 
 
@@ -207,9 +206,9 @@ def test_a_path_with_few_places_has_no_more_terms(x64):
     G, b, X, y = quadratic(1)
     prices = jnp.asarray([[1e3], [1.0], [1e-3]])
     path = np.asarray(
-        price_path(jnp.asarray(G), jnp.asarray(b), prices, most=3).support
+        subset_path(jnp.asarray(G), jnp.asarray(b), prices, most=3).support
     )
-    whole = np.asarray(price_path(jnp.asarray(G), jnp.asarray(b), prices).support)
+    whole = np.asarray(subset_path(jnp.asarray(G), jnp.asarray(b), prices).support)
     assert whole[-1].sum() > 3
     assert path[-1].sum() == 3
     # Exchanges go on where nothing can be added: no other three explain more.
@@ -551,7 +550,7 @@ def parts(model):
 )
 def test_build_replaces_just_what_is_asked(replace, x64):
     model = linear_model(observe=np.array([[1.0, 0.5]]))
-    other = jax.tree.map(lambda leaf: 2 * leaf + 1, given(model))
+    other = jax.tree.map(lambda leaf: 2 * leaf + 1, model_unknowns(model))
     before, after = parts(model), parts(build(model, other.parameters, other, replace))
     asked = {
         "coefficients": (other.parameters,),
@@ -569,7 +568,7 @@ def test_build_replaces_just_what_is_asked(replace, x64):
 
 def test_what_a_model_gives_rebuilds_it(x64):
     model = linear_model()
-    again = build(model, model.coefficients, given(model), LEARNABLE)
+    again = build(model, model.coefficients, model_unknowns(model), LEARNABLE)
     for name, found in parts(again).items():
         agree(found, parts(model)[name], rtol=1e-12)
 
@@ -587,7 +586,7 @@ def test_expectations_for_the_noises(x64):
     expected += np.einsum("ni,tij,nj->n", H, np.asarray(covariances[1:]), H)
     found = observation_squares(sweep, model, ys)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
-    unknowns = given(model)._replace(state_noise=jnp.array([1e-3, 10.0]))
+    unknowns = model_unknowns(model)._replace(state_noise=jnp.array([1e-3, 10.0]))
     first = learn_initial(sweep, unknowns)
     np.testing.assert_allclose(first.initial_mean, means[0], rtol=1e-9)
     low = float(covariances[0, 0, 0])
@@ -731,20 +730,21 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         seen,
         base=zeros,
         zero=zeros,
-        open=jnp.ones_like(zeros, bool),
+        free=jnp.ones_like(zeros, bool),
         low=zeros - jnp.inf,
         high=zeros + jnp.inf,
-        still=zeros,
-        ties=None,
+        identity=zeros,
+        linear_map=None,
         floor=noise,
-        price=jnp.ones_like(zeros),
-        weight=jnp.array(1.0),
-        path=path.states,
-        unsure=jnp.zeros(T + 1, bool),
-        doubts=None,
-        free=jnp.array(True),
+        criterion=ExtendedBIC(),
+        penalty=jnp.ones_like(zeros),
+        multiplier=jnp.array(1.0),
+        trajectory=path.states,
+        interpolated=jnp.zeros(T + 1, bool),
+        long_gaps=None,
+        free_noise=jnp.array(True),
     )
-    unknowns = given(seen)
+    unknowns = model_unknowns(seen)
     count = np.asarray(unknowns.parameters != 0).sum(axis=1)
     found = restricted(unknowns, jnp.asarray(path.states), plan, ("state_noise",))
     found = np.asarray(found / noise)
@@ -752,12 +752,16 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
     np.testing.assert_allclose(found, np.exp(slope / (T / 2 + 1)), rtol=1e-3)
 
 
-def test_looseness_is_the_variance_of_a_joint_relative_change():
+def test_identifiability_is_the_variance_of_a_joint_relative_change():
     """A hidden state's scale: what one coefficient gains the other one loses."""
     c = jnp.array([2.0, 0.5, 0.0, -3.0])
     relative = np.diag([1e-4, 1e-4, 0, 1e-2])
     tight = relative * np.outer(c, c)
-    np.testing.assert_allclose(_looseness(c, jnp.asarray(tight)), 1e-2, rtol=1e-4)
+    np.testing.assert_allclose(
+        joint_relative_variance(c, jnp.asarray(tight)), 1e-2, rtol=1e-4
+    )
     relative[:2, :2] += [[100, -100], [-100, 100]]
     loose = relative * np.outer(c, c)
-    np.testing.assert_allclose(_looseness(c, jnp.asarray(loose)), 200, rtol=1e-4)
+    np.testing.assert_allclose(
+        joint_relative_variance(c, jnp.asarray(loose)), 200, rtol=1e-4
+    )

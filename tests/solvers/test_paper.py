@@ -9,8 +9,8 @@ import pytest
 import graphgrad as gg
 from graphgrad.metrics import support_scores
 from graphgrad.solvers import SOLVERS
-from graphgrad.solvers.batching import padded_lengths
-from graphgrad.solvers.outcome import relative_error
+from graphgrad.solvers.paper.batching import padded_lengths
+from graphgrad.solvers.paper.outcome import relative_error
 from helpers.oracles import linear_model
 
 QUICK = gg.GradientSteps(20, particle_filter=gg.ParticleFilter(20))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..registries import CRITERIA, ENGINES, SOLVERS
+from ..registries import ENGINES, SELECTIONS, SOLVERS
 from .errors import listed, reported
 
 
@@ -87,7 +87,7 @@ def fit(
     selection: Annotated[
         str | None,
         typer.Option(
-            help=f"{listed(*CRITERIA)}; all but ebic also choose the penalty.",
+            help=f"{listed(*SELECTIONS)}; all but ebic also choose the penalty.",
             show_default="ebic",
         ),
     ] = None,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..checks import check_at_least, check_choice, check_positive
 from ..data.constraints import check_constraints
-from ..registries import CRITERIA, DYNAMICS, ENGINES, SOLVERS
+from ..registries import DYNAMICS, ENGINES, SELECTIONS, SOLVERS
 
 INPUTS_BETWEEN = ("held", "linear")
 
@@ -187,7 +187,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "engine": _one_of(["auto"], ENGINES),
     "solver": _one_of(["adaptive"], SOLVERS),
     "penalty": _positive("Leave it out for 1."),
-    "selection": _one_of(CRITERIA),
+    "selection": _one_of(SELECTIONS),
     "particles": _whole(3, "Leave it out for 100."),
     "constraints": check_constraints,
     "refits": _whole(0, "20 give a first impression; 0 for none."),

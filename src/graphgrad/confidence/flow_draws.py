@@ -1,4 +1,4 @@
-"""Draws of the equations of a flow given its path, made exact by Metropolis' rule.
+"""Draws of the equations of a flow given its states, made exact by Metropolis' rule.
 
 Over an interval a flow is x + h A psi(x; A), and psi depends on A. With psi held at the
 coefficients of a fit the equations are regressions, whose draws leave a distribution
@@ -22,7 +22,7 @@ class FlowRegression(NamedTuple):
 
     Attributes:
         model: The flow; its coefficients and noise are replaced.
-        path: States that it led through.
+        trajectory: States x_0..x_T.
         terms: Its design there, with psi held.
         target: What departures from the base are to explain.
         base: Coefficients that are known.
@@ -30,7 +30,7 @@ class FlowRegression(NamedTuple):
     """
 
     model: StateSpaceModel
-    path: Float[Array, "T_plus_1 Nx"]
+    trajectory: Float[Array, "T_plus_1 Nx"]
     terms: Float[Array, "T M"]
     target: Float[Array, "T Nx"]
     base: Float[Array, "Nx M"]
@@ -38,21 +38,25 @@ class FlowRegression(NamedTuple):
 
     @classmethod
     def about(
-        cls, model: StateSpaceModel, path: Array, fitted: Array, base: Array
+        cls, model: StateSpaceModel, trajectory: Array, fitted: Array, base: Array
     ) -> "FlowRegression":
         """About the coefficients of a fit."""
         mean = model.mean.with_coefficients(fitted)
-        terms, rest = mean.design(path[:-1])
-        target = path[1:] - rest - terms @ base.T
-        return cls(model, path, terms, target, base, mean.noise_length())
+        terms, rest = mean.design(trajectory[:-1])
+        target = trajectory[1:] - rest - terms @ base.T
+        return cls(model, trajectory, terms, target, base, mean.noise_length())
 
-    def exact(self, away: Float[Array, "Nx M"], noise: Float[Array, "Nx"]) -> Array:
-        """Log-density of the path."""
+    def log_density(
+        self, away: Float[Array, "Nx M"], noise: Float[Array, "Nx"]
+    ) -> Array:
+        """Log-density of the trajectory."""
         transition = self.model.with_coefficients(self.base + away).transition
         moved = transition.__class__(transition.mean, GaussianNoise(jnp.sqrt(noise)))
-        return jnp.sum(moved.log_prob(self.path[1:], self.path[:-1]))
+        return jnp.sum(moved.log_prob(self.trajectory[1:], self.trajectory[:-1]))
 
-    def nearly(self, away: Float[Array, "Nx M"], noise: Float[Array, "Nx"]) -> Array:
+    def approximate_log_density(
+        self, away: Float[Array, "Nx M"], noise: Float[Array, "Nx"]
+    ) -> Array:
         """The same with psi held, and without noise from one equation to another."""
         misses = jnp.sum((self.target - self.terms @ away.T) ** 2, axis=0)
         variances = noise * self.length
@@ -81,7 +85,9 @@ class FlowRegression(NamedTuple):
                 draw_key, gram / q, linear, support[i], slab[i], odds
             )
             moved = away.at[i].set(values)
-            other = self.exact(moved, noise) - self.nearly(moved, noise)
+            other = self.log_density(moved, noise) - self.approximate_log_density(
+                moved, noise
+            )
             uniform = jax.random.uniform(accept_key, (), other.dtype)
             accepted = jnp.log(uniform) < other - excess
             return (
@@ -91,7 +97,9 @@ class FlowRegression(NamedTuple):
             ), None
 
         n = len(support)
-        excess = self.exact(away, noise) - self.nearly(away, noise)
+        excess = self.log_density(away, noise) - self.approximate_log_density(
+            away, noise
+        )
         keys = jax.random.split(key, n)
         start = support, away, excess
         (support, away, _), _ = jax.lax.scan(equation, start, (keys, jnp.arange(n)))
@@ -107,7 +115,9 @@ class FlowRegression(NamedTuple):
         """Variances that were drawn as if psi were held, or those before."""
 
         def excess(noise: Array) -> Array:
-            return self.exact(away, noise) - self.nearly(away, noise)
+            return self.log_density(away, noise) - self.approximate_log_density(
+                away, noise
+            )
 
         uniform = jax.random.uniform(key, (), noise.dtype)
         ratio = excess(proposed) - excess(noise)

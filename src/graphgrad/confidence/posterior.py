@@ -1,8 +1,8 @@
 """Which terms and edges are there, by Bayes: particle Gibbs with a spike and a slab.
 
-In turn: a path given the equations (a particle filter that follows the last path, with
-ancestor sampling), the terms and coefficients of each equation given the path, the
-share of terms that enter, and the noises that are learnt. Each draw is exact given the
+In turn: a trajectory given the equations (a particle filter that follows the last one,
+with ancestor sampling), the terms and coefficients of each equation given it, the share
+of terms that enter, and the noises that are learnt. Each draw is exact given the
 others, whatever the number of particles (Lindsten, Jordan and Schön, JMLR 15, 2014).
 """
 
@@ -18,16 +18,17 @@ from ..checks import check_at_least, check_choice
 from ..compiling import compiled
 from ..engines import ParticleSmoother
 from ..model import (
+    ConstraintSet,
     GaussianNoise,
     LinearGaussian,
     StateSpaceModel,
     refuse_form,
+    resolve_constraints,
     whole_series,
 )
 from ..model.constraints import Constraint
-from ..model.knowledge import Knowledge, knowledge
 from ..solution import Solution
-from ..solvers.unknowns import Unknowns, build, found
+from ..solvers.adaptive.unknowns import Unknowns, build, solution_unknowns
 from .flow_draws import FlowRegression
 from .spike import draw_equation, edges_of
 
@@ -85,7 +86,7 @@ def posterior(
         warm_up: Number of draws before these that are not kept.
         learn: Of `"state_noise"` and `"observation_noise"`, what is learnt.
         form: Refused: it was the name of `dynamics`.
-        constraints: As for `adaptive`; signs, bounds and ties are not known here.
+        constraints: As for `adaptive`, without signs, bounds and linear constraints.
         states: Names by which the constraints call the states and then the inputs.
         num_particles: Number of particles.
 
@@ -124,13 +125,13 @@ def posterior(
             "linear with independent Gaussian noise. Give its parameters."
         )
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(
+    resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
     )
     if (
-        told.ties is not None
-        or (told.low[told.open] > -jnp.inf).any()
-        or (told.high[told.open] < jnp.inf).any()
+        resolved.linear_map is not None
+        or (resolved.low[resolved.free] > -jnp.inf).any()
+        or (resolved.high[resolved.free] < jnp.inf).any()
     ):
         raise ValueError(
             "`constraints` must be of `known`, `forbid` and `only_edges` for posterior "
@@ -138,12 +139,20 @@ def posterior(
         )
     engine = ParticleSmoother(num_particles, smoothing="ancestor")
     return _draw(
-        key, jnp.asarray(ys), model, start, told, engine, draws, warm_up, tuple(learn)
+        key,
+        jnp.asarray(ys),
+        model,
+        start,
+        resolved,
+        engine,
+        draws,
+        warm_up,
+        tuple(learn),
     )
 
 
 class _State(NamedTuple):
-    path: Float[Array, "T_plus_1 Nx"]
+    trajectory: Float[Array, "T_plus_1 Nx"]
     support: Bool[Array, "Nx M"]
     unknowns: Unknowns
     share: Float[Array, ""]
@@ -155,24 +164,24 @@ def _draw(
     ys: Array,
     model: StateSpaceModel,
     start: Solution,
-    told: Knowledge,
+    constraints: ConstraintSet,
     engine: ParticleSmoother,
     draws: int,
     warm_up: int,
     learn: tuple[str, ...],
 ) -> Posterior:
-    base, open_ = jnp.asarray(told.base, ys.dtype), jnp.asarray(told.open)
+    base, free = jnp.asarray(constraints.base, ys.dtype), jnp.asarray(constraints.free)
     terms, _ = model.mean.with_coefficients(base).design(start.states[:-1])
     level, size = (
         jnp.sqrt(jnp.mean(values**2, axis=0)) for values in (start.states[1:], terms)
     )
     slab = level[:, None] / jnp.maximum(size, jnp.finfo(size.dtype).tiny)
-    slab = jnp.where(open_ & (size > 0), slab, 0)
-    T, p = len(ys), jnp.sum(open_)
+    slab = jnp.where(free & (size > 0), slab, 0)
+    T, p = len(ys), jnp.sum(free)
     begin = _State(
-        path=start.states,
-        support=(start.coefficients != base) & open_,
-        unknowns=found(start),
+        trajectory=start.states,
+        support=(start.coefficients != base) & free,
+        unknowns=solution_unknowns(start),
         share=jnp.asarray(0.5, ys.dtype),
     )
 
@@ -180,11 +189,11 @@ def _draw(
         keys = jax.random.split(key, 6)
         unknowns = state.unknowns
         now = build(model, unknowns.parameters, unknowns, learn)
-        path = engine.sweep(keys[0], now, ys, state.path).path
+        trajectory = engine.sweep(keys[0], now, ys, state.trajectory).path
         odds = jnp.log(state.share) - jnp.log1p(-state.share)
         flow = None
         if model.dynamics == "flow":
-            flow = FlowRegression.about(model, path, start.coefficients, base)
+            flow = FlowRegression.about(model, trajectory, start.coefficients, base)
             support, away = flow.draw_equations(
                 keys[1],
                 state.support,
@@ -196,8 +205,8 @@ def _draw(
             squares = jnp.sum((flow.target - flow.terms @ away.T) ** 2, axis=0)
             squares = squares / flow.length
         else:
-            terms, rest = model.mean.design(path[:-1])
-            gram, target = terms.T @ terms, path[1:] - rest - terms @ base.T
+            terms, rest = model.mean.design(trajectory[:-1])
+            gram, target = terms.T @ terms, trajectory[1:] - rest - terms @ base.T
 
             def equation(inputs: tuple) -> tuple[Array, Array]:
                 key, x, q, support, slab = inputs
@@ -220,7 +229,7 @@ def _draw(
             unknowns = unknowns._replace(state_noise=q)
         if "observation_noise" in learn:
             there = ~jnp.isnan(ys)
-            miss = jnp.where(there, ys - model.observation.mean(path[1:]), 0)
+            miss = jnp.where(there, ys - model.observation.mean(trajectory[1:]), 0)
             r = _variance(
                 keys[4],
                 jnp.sum(miss**2, axis=0),
@@ -228,7 +237,7 @@ def _draw(
                 start.observation_noise,
             )
             unknowns = unknowns._replace(observation_noise=r)
-        state = _State(path, support, unknowns, jnp.clip(share, 1e-6, 1 - 1e-6))
+        state = _State(trajectory, support, unknowns, jnp.clip(share, 1e-6, 1 - 1e-6))
         drawn = (
             unknowns.parameters,
             unknowns.state_noise,
@@ -240,7 +249,7 @@ def _draw(
     keys = map(jax.random.split, jax.random.split(key), (warm_up, draws))
     drawn = jax.lax.scan(step, begin, jnp.concatenate(list(keys)))[1]
     C, q, r = (values[warm_up:] for values in drawn)
-    present = jnp.asarray(told.zero, ys.dtype) != C
+    present = jnp.asarray(constraints.zero, ys.dtype) != C
     edges = edges_of(present, model.library.incidence)
     return Posterior(jnp.mean(present, axis=0), edges, C, q, r)
 
@@ -251,7 +260,7 @@ def _variance(
     count: Array,
     guess: Float[Array, "N"],
 ) -> Float[Array, "N"]:
-    """Variances given sums of squares, with a flat law of their logarithm before."""
+    """Variances given sums of squares; their logarithm has a flat prior."""
     shape = 0.5 * (count + LEAST_NOISE) * jnp.ones_like(squares)
     rate = 0.5 * (squares + LEAST_NOISE * guess)
     return rate / jax.random.gamma(key, shape, dtype=squares.dtype)

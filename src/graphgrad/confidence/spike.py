@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..engines.linalg import inverse_root
-from ..solvers.steps import where_each
-from ..solvers.subset import inverse_on
-from ..solvers.tableau import Tableau, enter, in_units, toggle
+from ..solvers.adaptive.subset import inverse_on
+from ..solvers.adaptive.tableau import Tableau, enter, in_units, toggle
+from ..solvers.trees import where_each
 
 
 def edges_of(
@@ -33,7 +33,7 @@ def draw_equation(
     slab: Float[Array, "M"],
     log_odds: Float[Array, ""],
 ) -> tuple[Bool[Array, "M"], Float[Array, "M"]]:
-    """New terms and coefficients of one equation, given the path and the noise.
+    """New terms and coefficients of one equation, given the trajectory and the noise.
 
     Args:
         key: Random key.

@@ -14,7 +14,7 @@ from ..compiling import compiled
 from ..model import GaussianNoise, StateSpaceModel, arrange, whole_series
 from ..solution import Solution
 from ..solvers import AdaptiveSteps, adaptive
-from ..solvers.substeps import substeps_of, with_substeps
+from ..solvers.adaptive.substeps import substeps_of, with_substeps
 from .spike import edges_of
 
 
@@ -44,7 +44,8 @@ def stability(
 ) -> Stability:
     """Fit again and again to as many points in blocks, drawn with replacement.
 
-    A block begins by the smoothed law of its first state. All refits run in one call.
+    A block begins by the smoothed distribution of its first state. All refits run in
+    one call.
 
     Args:
         key: Random key.
@@ -54,7 +55,8 @@ def stability(
         refits: Number of refits.
         block: Length of a block; a fifth of the series, at most 50 and at least 5, if
             not given.
-        **options: Further ones of `adaptive`.
+        **options: Further ones of `adaptive`; criterion and penalty are those of the
+            solution unless they are given.
 
     Examples:
         >>> import graphgrad as gg, jax
@@ -83,8 +85,8 @@ def stability(
     firsts = np.asarray(jax.random.randint(block_key, shape, 0, T - length + 1))
     states = np.asarray(solution.states)
     spread = np.diagonal(np.asarray(solution.state_covariances), axis1=1, axis2=2)
-    loose = np.maximum(spread.mean(axis=0), np.asarray(solution.state_noise))
-    scale = jnp.asarray(np.sqrt(loose), model.initial_mean.dtype)
+    variances = np.maximum(spread.mean(axis=0), np.asarray(solution.state_noise))
+    scale = jnp.asarray(np.sqrt(variances), model.initial_mean.dtype)
     start = eqx.tree_at(lambda m: m.initial_noise, model, GaussianNoise(scale))
     panels = [
         arrange(start, [ys[i : i + length] for i in drawn], initial_means=states[drawn])
@@ -99,6 +101,8 @@ def stability(
     if not np.isnan(ys).any():
         settings = dataclasses.replace(settings, long_gaps=False)
     options["settings"] = settings
+    options.setdefault("criterion", solution.criterion_name)
+    options.setdefault("weight", float(solution.penalty_multiplier))
 
     def fit(key: PRNGKeyArray, ys: Array, arrays: Any) -> tuple[Array, Array]:
         # The number of steps an interval is one for all.

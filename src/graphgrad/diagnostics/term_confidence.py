@@ -6,7 +6,7 @@ from jaxtyping import Float, PRNGKeyArray
 from ..confidence import Posterior, Stability, posterior, stability
 from ..fits.record import Fit
 from ..solution import PaperSolution, Solution
-from ..solvers.substeps import with_substeps
+from ..solvers.adaptive.substeps import with_substeps
 
 
 def fit_stability(
@@ -21,7 +21,6 @@ def fit_stability(
         block: Rows of a block; a fifth of the series, at most 50, if None.
     """
     settings, prepared = fit.task.settings, fit.task.prepared
-    penalty = settings["penalty"]
     return stability(
         key,
         fit.data.ys,
@@ -33,7 +32,6 @@ def fit_stability(
         learn=_learnt_inside(fit),
         constraints=tuple(settings["constraints"]),
         states=fit.layout.variables,
-        weight=1.0 if penalty is None else penalty,
     )
 
 

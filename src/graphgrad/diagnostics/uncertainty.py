@@ -14,7 +14,7 @@ from ..model import Arranged, StateSpaceModel
 def fit_covariance(fit: Fit) -> Float[np.ndarray, "n n"]:
     """Covariance of the coefficients that were estimated, row by row."""
     return coefficient_covariance(
-        fit.data, fit.inferred.path, fit.estimated, fit.task.ties
+        fit.data, fit.inferred.path, fit.estimated, fit.task.linear_map
     )
 
 

@@ -33,7 +33,7 @@ def path(fit: Fit, ax: Any = None, **options: Any) -> "Axes":
             "`solver` must be 'adaptive' for `plot_path`, got 'paper', which has "
             "no path of prices. Fit with `solver='adaptive'`."
         )
-    options.setdefault("chosen", fit.task.term_penalty)
+    options.setdefault("chosen", fit.term_penalty)
     found, prices = fit.solution.path, fit.solution.prices
     return plots.plot_path(found, prices, *found_terms(fit)[1:], ax=ax, **options)
 

@@ -19,7 +19,7 @@ from ..model import GaussianNoise
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
 from ..prediction.states import smoothed_states
-from ..registries import CRITERIA
+from ..registries import SELECTIONS
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
@@ -71,7 +71,7 @@ def solve(
     settings, prepared = task.settings, task.prepared
     solver, selection = settings["solver"], settings["selection"]
     check_choice("solver", solver, ("adaptive", *SOLVERS))
-    check_choice("selection", selection, CRITERIA)
+    check_choice("selection", selection, SELECTIONS)
     constraints, penalty = tuple(settings["constraints"]), settings["penalty"]
     if solver != "adaptive":
         return _paper(

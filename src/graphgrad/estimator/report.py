@@ -165,7 +165,7 @@ def _path(fit: Fit) -> dict[str, Any]:
     if isinstance(fit.solution, PaperSolution):
         return {}
     prices = np.asarray(fit.solution.prices, float)
-    chosen = int(np.argmin(np.abs(np.log(prices / fit.task.term_penalty))))
+    chosen = int(np.argmin(np.abs(np.log(prices / fit.term_penalty))))
     path = np.asarray(fit.solution.path, float)
     return {"prices": prices, "path": path, "chosen": chosen}
 

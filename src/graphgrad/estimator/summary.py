@@ -25,7 +25,7 @@ def fit_summary(
     series = len(fit.panel.series)
     there = fit.solution.departures() != 0
     found, given = int(np.sum(there)), int(np.sum(there & ~fit.estimated))
-    possible = max(fit.task.n_open + given, found)
+    possible = max(fit.task.n_free + given, found)
     source = f"{rows} rows" + (f" of {series} series" if series > 1 else "")
     blocks = [
         [

@@ -104,10 +104,18 @@ class Fit(NamedTuple):
         return self.inferred.standard_errors
 
     @property
+    def term_penalty(self) -> float:
+        """Penalty of a term in this fit, whatever its degree."""
+        if isinstance(self.solution, PaperSolution):
+            weight = self.task.settings["penalty"]
+            return self.task.unit_penalty * (1.0 if weight is None else weight)
+        return self.task.unit_penalty * float(self.solution.penalty_multiplier)
+
+    @property
     def term_penalties(self) -> Float[np.ndarray, "Nx M"]:
         """Penalty of each term in this fit."""
         if isinstance(self.solution, PaperSolution):
-            return np.full(self.coefficients.shape, self.task.term_penalty)
+            return np.full(self.coefficients.shape, self.term_penalty)
         return np.asarray(self.solution.term_prices)
 
     @property

@@ -19,7 +19,7 @@ from ..model import Arranged, StateSpaceModel, check_dynamics, state_space_model
 from ..model.constraints import Velocity
 from ..registries import SOLVERS
 from ..solution import PaperSolution, Solution
-from ..solvers.unknowns import fitted
+from ..solvers.adaptive.unknowns import fitted
 from .rows import first_means, lay_rows
 
 LEARN = "learn"

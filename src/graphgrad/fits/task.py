@@ -15,7 +15,7 @@ from ..engines import (
     AbstractEngine,
     choose_engine,
 )
-from ..model import StateSpaceModel, knowledge
+from ..model import StateSpaceModel, resolve_constraints
 from .starting_model import Prepared, choose_dynamics, starting_model
 
 
@@ -29,8 +29,8 @@ class Task(NamedTuple):
         layout: Names, terms, what is seen.
         prepared: The model that the solver starts from, with the rows.
         engine: How states are inferred.
-        n_open: Number of free parameters.
-        ties: How coefficients follow from parameters, under linear constraints.
+        n_free: Number of free parameters.
+        linear_map: How coefficients follow from parameters, under linear constraints.
     """
 
     settings: dict[str, Any]
@@ -39,20 +39,14 @@ class Task(NamedTuple):
     layout: Layout
     prepared: Prepared
     engine: AbstractEngine
-    n_open: int
-    ties: Float[np.ndarray, "n P"] | None
+    n_free: int
+    linear_map: Float[np.ndarray, "n P"] | None
 
     @property
     def unit_penalty(self) -> float:
         """Penalty of a coefficient by the extended BIC, whatever its degree."""
         seen = np.sum(~np.isnan(self.prepared.data.ys))
-        return float(np.log(seen) + 2 * np.log(max(1, self.n_open)))
-
-    @property
-    def term_penalty(self) -> float:
-        """Penalty of a term in this fit, whatever its degree."""
-        weight = self.settings["penalty"]
-        return self.unit_penalty * (1.0 if weight is None else weight)
+        return float(np.log(seen) + 2 * np.log(max(1, self.n_free)))
 
 
 def make_task(
@@ -94,7 +88,7 @@ def make_task(
         initial=settings["initial"],
         velocities=velocities(constraints),
     )
-    constrained = knowledge(
+    constrained = resolve_constraints(
         constraints,
         layout.library,
         layout.variables,
@@ -109,8 +103,8 @@ def make_task(
         layout=layout,
         prepared=prepared,
         engine=make_engine(settings["engine"], settings["n_particles"], model),
-        n_open=int(np.sum(constrained.open)),
-        ties=constrained.ties,
+        n_free=int(np.sum(constrained.free)),
+        linear_map=constrained.linear_map,
     )
 
 

@@ -3,6 +3,8 @@
 from .arrange import Arranged as Arranged
 from .arrange import arrange as arrange
 from .build import state_space_model as state_space_model
+from .constraint_resolution import resolve_constraints as resolve_constraints
+from .constraint_set import ConstraintSet as ConstraintSet
 from .constraints import bounds as bounds
 from .constraints import conserve as conserve
 from .constraints import equal as equal
@@ -19,8 +21,6 @@ from .distributions import Poisson as Poisson
 from .distributions import StudentT as StudentT
 from .distributions import UserDensity as UserDensity
 from .flow import FlowMean as FlowMean
-from .knowledge import Knowledge as Knowledge
-from .knowledge import knowledge as knowledge
 from .noise import AbstractNoise as AbstractNoise
 from .noise import AbstractScaleNoise as AbstractScaleNoise
 from .noise import GaussianNoise as GaussianNoise

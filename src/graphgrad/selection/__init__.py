@@ -1,6 +1,6 @@
 """Which penalty, which degree: the paper's synthetic twin, and whole fits compared."""
 
-from .choice import CRITERIA as CRITERIA
+from .choice import SELECTIONS as SELECTIONS
 from .choice import Choice as Choice
 from .choice import choose_degree as choose_degree
 from .choice import choose_model as choose_model

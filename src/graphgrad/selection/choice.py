@@ -22,10 +22,9 @@ from ..engines import choose_engine
 from ..model import StateSpaceModel, checked_series, whole_series
 from ..solution import Solution
 from ..solvers.adaptive import adaptive
-from ..solvers.price import extended_bic_price
-from ..solvers.unknowns import fitted
+from ..solvers.adaptive.unknowns import fitted
 
-CRITERIA: MutableMapping[str, Callable[..., "Choice"]] = registries.CRITERIA
+SELECTIONS: MutableMapping[str, Callable[..., "Choice"]] = registries.SELECTIONS
 """Ways to compare fits by name: each takes key, ys, model, penalties, the share of the
 series that is its beginning, and options of `adaptive`."""
 
@@ -108,9 +107,9 @@ def choose_penalty(
         engine: As for `adaptive`.
         **options: Further ones of `adaptive`.
     """
-    check_choice("by", by, CRITERIA)
+    check_choice("by", by, SELECTIONS)
     tried = tuple(float(penalty) for penalty in penalties)
-    return CRITERIA[by](
+    return SELECTIONS[by](
         *(key, ys, model, tried, share),
         {"learn": learn, "engine": engine, **options},
     )
@@ -136,9 +135,7 @@ def by_ebic(
     ys = checked_series(ys, model, least=3)
     fits = fit_path(key, ys, model, penalties, **options)
     # All by the criterion as it is, whatever penalty each was searched at.
-    terms = jnp.sum(fits.coefficients != fits.base, axis=(1, 2))
-    price = extended_bic_price(jnp.asarray(ys), fits.base[0].size)
-    scores = np.asarray(-2 * fits.log_likelihood + price * terms)
+    scores = np.asarray(fits.unweighted_criterion)
     best = int(np.argmin(scores))
     chosen = jax.tree.map(lambda leaf: leaf[best], fits)
     return Choice(best, penalties, scores, chosen)

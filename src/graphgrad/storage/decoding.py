@@ -125,9 +125,14 @@ class Stored:
             if self._sizes.setdefault(dim, size) != size:
                 raise ValueError(f"its arrays are not those of {size} {dim}")
         kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
-        if "solution_term_prices" not in self.arrays:  # as in files of format 1
-            penalties = np.full((Nx, len(layout.terms)), task.term_penalty)
-            self.arrays["solution_term_prices"] = penalties
+        if header["kind"] == "adaptive":  # what older files do not have
+            weight = task.settings["penalty"]
+            multiplier = 1.0 if weight is None else float(weight)
+            flat = multiplier * task.unit_penalty
+            penalties = np.full((Nx, len(layout.terms)), flat)
+            self.arrays.setdefault("solution_term_prices", penalties)
+            known = np.asarray(multiplier)
+            self.arrays.setdefault("solution_penalty_multiplier", known)
         found: dict[str, Any] = {}
         for field in dataclasses.fields(kind):
             if field.name in array_fields(kind):

@@ -44,7 +44,7 @@ def fit_header(fit: Fit) -> dict[str, Any]:
         else _noise(transition.noise),
         "observation_noise": _noise(observation.noise),
         "log_likelihood": _finite(float(solution.log_likelihood)),
-        "penalty": _penalty(fit.task.settings["penalty"]),
+        "penalty": _penalty(fit),
         "outcome": solution.outcome.name,
         "intervals": {"level": LEVEL, "ends": intervals.tolist()},
         "inputs": list(layout.inputs),
@@ -135,7 +135,10 @@ def _noise(noise: Any) -> list[Any] | None:
     return None
 
 
-def _penalty(penalty: Any) -> float | str:
+def _penalty(fit: Fit) -> float | str:
+    if isinstance(fit.solution, Solution):
+        return float(fit.solution.penalty_multiplier)
+    penalty = fit.task.settings["penalty"]
     weight = getattr(penalty, "weight", 1.0 if penalty is None else penalty)
     return weight if isinstance(weight, str) else float(weight)
 

@@ -5,7 +5,7 @@ from math import ceil
 
 import equinox as eqx
 
-from ..checks import check_at_least
+from ...checks import check_at_least
 
 
 class AbstractBatching(eqx.Module):

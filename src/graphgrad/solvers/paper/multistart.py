@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from ..checks import check_at_least, check_choice, check_positive, check_shape
-from ..model import StateSpaceModel, whole_series
-from ..penalties import AbstractPenalty
-from ..solution import Outcome, PaperSolution
+from ...checks import check_at_least, check_choice, check_positive, check_shape
+from ...model import StateSpaceModel, whole_series
+from ...penalties import AbstractPenalty
+from ...solution import Outcome, PaperSolution
+from .algorithms import Callback, Progress, needs_map, random_start, run_group
 from .batching import AbstractBatching, Telescoping, padded_lengths
-from .paper import Callback, Progress, needs_map, random_start, run_group
 from .steps import Batches, GradientSteps
 
 NORMS = {

@@ -1,8 +1,8 @@
 """The adaptive solver: nothing to tune, at the statistical limit.
 
-Annealed proximal EM finds a first support from each of a few starts (`anneal`);
-likelihood ascent and the exchange of terms make it the best one (`refine`); the start
-that ends with the lowest extended BIC is the solution.
+Annealed proximal EM finds a first support from each of a few starts (`annealing`);
+likelihood ascent and the exchange of terms make it the best one (`exchange`); the start
+that ends with the lowest criterion is the solution.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,21 +13,23 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
-from ..checks import check_choice, check_positive
-from ..engines import AbstractEngine, choose_engine
-from ..model import (
+from ...checks import check_choice, check_positive
+from ...engines import AbstractEngine, choose_engine
+from ...model import (
     AbstractScaleNoise,
     GaussianNoise,
     StateSpaceModel,
     checked_series,
     in_dynamics,
     refuse_form,
+    resolve_constraints,
 )
-from ..model.constraints import Constraint
-from ..model.knowledge import knowledge
-from ..solution import Outcome, Solution
+from ...model.constraints import Constraint
+from ...solution import Outcome, Solution
+from ..criterion import choose_criterion
 from .contradiction import contradicts
-from .search import AdaptiveSteps, Search
+from .search import Search
+from .settings import AdaptiveSteps
 from .substeps import (
     ALTERNATES,
     LEAST_MEMORY,
@@ -51,6 +53,7 @@ def adaptive(
     form: Any = None,
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
+    criterion: str = "auto",
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
@@ -61,18 +64,20 @@ def adaptive(
         key: Random key; the same key gives the same result.
         ys: Observations, `(T, Ny)`; NaN says not observed.
         model: What is known; its coefficients are ignored.
-        engine: How the hidden path is inferred: `"auto"`, `"gaussian"`,
+        engine: How the hidden trajectory is inferred: `"auto"`, `"gaussian"`,
             `"particle"`, `"ensemble"`, or an engine of yours.
         learn: What is learnt beside the coefficients, of `"state_noise"`,
-            `"observation_noise"` and `"initial"` (the law of x_0); the model's value is
-            then where to start.
+            `"observation_noise"` and `"initial"` (the distribution of x_0); the model's
+            value is then where to start.
         dynamics: `"auto"`: that of the model. Or `"map"` or `"difference"`, for a model
             that is one of the two.
         form: Refused: it was the name of `dynamics`.
         constraints: What is known of the equations, by `known`, `forbid`, `sign`,
             `only_edges`, `bounds`, `conserve` and `equal`.
         states: Names by which the constraints call the states and then the inputs.
-        weight: Makes terms dearer (above 1) or cheaper than the criterion does.
+        criterion: By which terms are chosen: `"ebic"`, `"ebic-by-degree"`, `"bic"` or
+            `"aic"`. `"auto"`: extended BIC, by degree for flows.
+        weight: Multiplier of the penalties that the criterion puts on terms.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
 
@@ -101,11 +106,19 @@ def adaptive(
     ys = checked_series(ys, model, least=3)
     learn = tuple(learn)
     n_inputs = model.library.n_states - model.n_states
-    told = knowledge(
+    resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
     )
     search = Search(
-        key, ys, told, jnp.asarray(weight, ys.dtype), engine, learn, settings, callback
+        key,
+        ys,
+        resolved,
+        choose_criterion(criterion, model.dynamics),
+        jnp.asarray(weight, ys.dtype),
+        engine,
+        learn,
+        settings,
+        callback,
     )
     if model.dynamics != "flow":
         return search.solution(model, reason)
@@ -128,8 +141,12 @@ def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solut
         if lost or needed is None:
             return found.with_outcome(Outcome.interval_too_long)
         if needed <= size:
-            told = search.told
-            given = ~told.open & (told.base != told.zero) if told.ties is None else None
+            resolved = search.constraints
+            given = (
+                ~resolved.free & (resolved.base != resolved.zero)
+                if resolved.linear_map is None
+                else None
+            )
             estimated = np.asarray(found.standard_errors) > 0
             if given is not None and contradicts(
                 flow, search.ys, found.states, given, estimated
@@ -159,6 +176,6 @@ def _check_learnable(model: StateSpaceModel, learn: tuple[str, ...]) -> None:
             )
     if "observation_noise" in learn and not isinstance(seen, AbstractScaleNoise):
         raise ValueError(
-            "`learn` must leave out 'observation_noise' for a law without a scale, got "
-            f"{type(seen).__name__}. Give its parameters."
+            "`learn` must leave out 'observation_noise' for a distribution without a "
+            f"scale, got {type(seen).__name__}. Give its parameters."
         )

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..compiling import compiled
-from ..engines.gaussian import GaussianSmoother, along, one_step_ahead
-from ..model import FlowMean, StateSpaceModel
-from .unknowns import given
+from ...compiling import compiled
+from ...engines.gaussian import GaussianSmoother, along, one_step_ahead
+from ...model import FlowMean, StateSpaceModel
+from .unknowns import model_unknowns
 
 SIZES = (1, 2, 4, 8, 16)
 """Steps an interval that are tried; twice as many must be possible."""
@@ -65,40 +65,42 @@ def with_substeps(model: StateSpaceModel, substeps: int | Array) -> StateSpaceMo
 
 @compiled
 def doubling(
-    model: StateSpaceModel, ys: Array, path: Float[Array, "T_plus_1 Nx"]
+    model: StateSpaceModel, ys: Array, trajectory: Float[Array, "T_plus_1 Nx"]
 ) -> Doubling:
-    """What changes, for a fitted flow along its path."""
+    """What changes, for a fitted flow along its trajectory."""
     finer = with_substeps(model, 2 * substeps_of(model))
     engine = GaussianSmoother()
-    values = [engine.log_likelihood(m, ys, path) for m in (model, finer)]
+    values = [engine.log_likelihood(m, ys, trajectory) for m in (model, finer)]
     seen = model.observation.mean
-    change = seen(along(model, path[:-1])) - seen(along(finer, path[:-1]))
-    used = jnp.where(jnp.isnan(ys), 0, change**2 / given(model).observation_noise)
-    scale = jnp.maximum(jnp.std(path, axis=0), jnp.finfo(path.dtype).tiny)
+    change = seen(along(model, trajectory[:-1])) - seen(along(finer, trajectory[:-1]))
+    used = jnp.where(
+        jnp.isnan(ys), 0, change**2 / model_unknowns(model).observation_noise
+    )
+    scale = jnp.maximum(jnp.std(trajectory, axis=0), jnp.finfo(trajectory.dtype).tiny)
 
     def memory(moment, x: Array) -> Array:
         slope = model.at(moment).transition.expand(x).slope
         slope = slope * scale / scale[:, None]
         return jnp.sqrt(jnp.sum(slope**2))
 
-    memories = jax.vmap(memory)(model.schedule, path[:-1])
+    memories = jax.vmap(memory)(model.schedule, trajectory[:-1])
     return Doubling(jnp.abs(values[0] - values[1]), jnp.sum(used), jnp.median(memories))
 
 
-def first_size(model: StateSpaceModel, path: Float[Array, "T_plus_1 Nx"]) -> int:
+def first_size(model: StateSpaceModel, trajectory: Float[Array, "T_plus_1 Nx"]) -> int:
     """Steps an interval with which a first guess of a flow can be followed at all."""
     for size in SIZES:
-        if float(_change(with_substeps(model, size), path)) < ROUGH:
+        if float(_change(with_substeps(model, size), trajectory)) < ROUGH:
             return size
     return SIZES[-1]
 
 
 @compiled
-def _change(model: StateSpaceModel, path: Array) -> Float[Array, ""]:
+def _change(model: StateSpaceModel, trajectory: Array) -> Float[Array, ""]:
     """What doubling changes of most states after an interval, in their deviations."""
     finer = with_substeps(model, 2 * substeps_of(model))
-    change = along(model, path[:-1]) - along(finer, path[:-1])
-    scale = jnp.maximum(jnp.std(path, axis=0), jnp.finfo(path.dtype).tiny)
+    change = along(model, trajectory[:-1]) - along(finer, trajectory[:-1])
+    scale = jnp.maximum(jnp.std(trajectory, axis=0), jnp.finfo(trajectory.dtype).tiny)
     size = jnp.max(jnp.abs(change) / scale, axis=1)
     return jnp.quantile(jnp.where(jnp.isfinite(size), size, jnp.inf), 0.9)
 

@@ -7,13 +7,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..checks import check_at_least, check_choice, check_positive
-from ..engines import ParticleFilter, value_and_gradient
-from ..engines.gradient import GRADIENTS
-from ..model import StateSpaceModel
-from ..penalties import AbstractPenalty, AbstractSubgradientPenalty
+from ...checks import check_at_least, check_choice, check_positive
+from ...engines import ParticleFilter, value_and_gradient
+from ...engines.gradient import GRADIENTS
+from ...model import StateSpaceModel
+from ...penalties import AbstractPenalty, AbstractSubgradientPenalty
+from ..trees import all_finite, where_each
 
 UPDATES = ("prox", "subgradient")
 
@@ -158,13 +159,3 @@ def _differentiable(penalty: AbstractPenalty | None) -> AbstractSubgradientPenal
             f"{type(penalty).__name__} has none. Use L1, or `update='prox'`."
         )
     return penalty
-
-
-def all_finite(tree: Any) -> Array:
-    """Whether every number in a tree is finite."""
-    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(a)) for a in jax.tree.leaves(tree)]))
-
-
-def where_each(condition: Bool[Array, ""], new: Any, old: Any) -> Any:
-    """The one tree or the other, whole."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -4,17 +4,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ..engines.information import Information, information
-from ..engines.linalg import inverse_root
+from ...engines.information import Information, information
+from ...engines.linalg import inverse_root
+from .columns import gather
 from .plan import Plan
-from .statistics import Completed, gather
+from .statistics import Completed
 from .subset import inverse_on
 from .unknowns import Unknowns, observed_steps
 
 NOISE_PRIOR = 0.5
 """Weight of the logarithm of each learnt variance in the log-likelihood.
 
-It is the density, up to a constant, of a gamma law of shape 2 for the standard
+It is the density, up to a constant, of a gamma distribution of shape 2 for the standard
 deviation, which keeps a variance that the data hardly tell from zero away from it
 (Chung et al., A nondegenerate penalized likelihood estimator for variance parameters,
 Psychometrika 78, 2013). Without it, short series drive the state noise to zero and
@@ -48,7 +49,7 @@ def free_variances(
     unknowns: Unknowns, learn: tuple[str, ...], plan: Plan
 ) -> Bool[Array, "m"]:
     """Which variances move."""
-    state = plan.free & ("state_noise" in learn)
+    state = plan.free_noise & ("state_noise" in learn)
     return jnp.concatenate(
         [
             jnp.full(unknowns.state_noise.shape, state),
@@ -59,7 +60,7 @@ def free_variances(
 
 def restricted(
     unknowns: Unknowns,
-    path: Float[Array, "T_plus_1 Nx"],
+    trajectory: Float[Array, "T_plus_1 Nx"],
     plan: Plan,
     learn: tuple[str, ...],
 ) -> Float[Array, "Nx"]:
@@ -74,7 +75,7 @@ def restricted(
     """
     Nx, M = plan.base.shape
     terms = unknowns.parameters != 0
-    if plan.ties is None:
+    if plan.linear_map is None:
         active = jax.lax.top_k(terms.astype(plan.base.dtype), min(16, M))[1]
         support = gather(terms, active).ravel()
     else:
@@ -86,11 +87,13 @@ def restricted(
             state_noise=unknowns.state_noise * jnp.exp(log_factor)
         )
         model = plan.build(scaled, learn)
-        return information(model, plan.ys, path, active, noise=("state_noise",))
+        return information(model, plan.ys, trajectory, active, noise=("state_noise",))
 
     zero = jnp.zeros((), plan.base.dtype)
     here, change = jax.jvp(known, (zero,), (jnp.ones_like(zero),))
-    covariance = plan.outward(inverse_on(plan.metric(here.coefficients), support))
+    covariance = plan.coefficient_covariance(
+        inverse_on(plan.parameter_information(here.coefficients), support)
+    )
     lost = -jnp.sum(covariance * change.coefficients.T, axis=1)
     slope = 0.5 * jnp.sum(lost.reshape(active.shape), axis=1) + 1 / 3 - NOISE_PRIOR
     assert here.noise is not None

@@ -2,38 +2,35 @@
 
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
-from ..checks import check_at_least
-from ..engines import AbstractEngine
-from ..model import StateSpaceModel
-from ..model.knowledge import Knowledge
-from ..solution import Solution
-from .anneal import Annealing
+from ...engines import AbstractEngine
+from ...model import ConstraintSet, StateSpaceModel
+from ...solution import Solution
+from ..criterion import AbstractCriterion
+from .annealing import Annealing
+from .candidate import Exchange
 from .finish import finish
 from .plan import Plan
-from .refine import Refinement
+from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
-    FEW,
+    FEW_TERMS,
     anneal_starts,
     begin_again,
-    begin_climbs,
-    begin_fit,
+    begin_exchanges,
     better_starts,
-    crossed_starts,
-    if_needed,
-    long_gaps,
+    exchange_starts,
+    noise_if_needed,
     random_starts,
-    refine_starts,
-    sees_all_states,
+    recombined_starts,
     with_known_noise,
     with_less_noise,
 )
+from .starts import begin_fit, long_gaps, sees_all_states
 from .substeps import (
     SIZES,
     doubling,
@@ -48,73 +45,16 @@ LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 """Shares of what is left of the way to no process noise, in steps of equal ratio."""
 
 
-class AdaptiveSteps(eqx.Module):
-    """How long the adaptive solver goes on. There is no need to change it.
-
-    Attributes:
-        rounds: How often to anneal, at most.
-        anneal: Most annealing steps of a start in a round.
-        ramp: Steps over which the penalties rise.
-        sweeps: Most sweeps of a start after annealing.
-        climb: Most sweeps on one choice of terms.
-        long_gaps: Whether to provide for long gaps in data that cannot be looked at,
-            where many fits are mapped over at once.
-    """
-
-    rounds: int = eqx.field(static=True)
-    anneal: int = eqx.field(static=True)
-    ramp: int = eqx.field(static=True)
-    sweeps: int = eqx.field(static=True)
-    climb: int = eqx.field(static=True)
-    long_gaps: bool = eqx.field(static=True)
-
-    def __init__(
-        self,
-        anneal: int = 60,
-        *,
-        rounds: int = 3,
-        ramp: int = 20,
-        sweeps: int = 150,
-        climb: int = 15,
-        long_gaps: bool = True,
-    ):
-        self.rounds = check_at_least("rounds", rounds, 1, "3 are enough.")
-        self.anneal = check_at_least("anneal", anneal, 1, "60 is enough.")
-        self.ramp = check_at_least("ramp", ramp, 1, "A third of the steps is good.")
-        self.sweeps = check_at_least("sweeps", sweeps, 1, "150 is enough.")
-        self.climb = check_at_least("climb", climb, 4, "15 is enough.")
-        self.long_gaps = bool(long_gaps)
-
-
-class AdaptiveProgress(NamedTuple):
-    """What a callback is told.
-
-    Attributes:
-        stage: `"anneal"` or `"refine"`.
-        sweeps: Sweeps done in this stage by the slowest start.
-        most: Sweeps that this stage takes at most.
-        log_likelihood: Of the best start.
-        n_nonzero: Number of its terms.
-        coefficients: C of the best start as it is now, `(Nx, M)`.
-    """
-
-    stage: str
-    sweeps: int
-    most: int
-    log_likelihood: float
-    n_nonzero: int
-    coefficients: Any = None
-
-
 class Search(NamedTuple):
     """What all fits of one call share.
 
     Attributes:
         key: Random key.
         ys: Observations.
-        told: What is known of the equations.
-        weight: Makes terms dearer or cheaper.
-        engine: How the hidden path is inferred.
+        constraints: What is known of the equations.
+        criterion: By which terms are chosen.
+        multiplier: Of the criterion's penalties.
+        engine: How the hidden trajectory is inferred.
         learn: What is learnt beside the coefficients.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then, if it is not None.
@@ -122,8 +62,9 @@ class Search(NamedTuple):
 
     key: PRNGKeyArray
     ys: Any
-    told: Knowledge
-    weight: Any
+    constraints: ConstraintSet
+    criterion: AbstractCriterion
+    multiplier: Any
     engine: AbstractEngine
     learn: tuple[str, ...]
     settings: AdaptiveSteps
@@ -132,7 +73,7 @@ class Search(NamedTuple):
     @property
     def traced(self) -> bool:
         """Whether a compilation is under way, which cannot look at numbers."""
-        leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.weight))]
+        leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.multiplier))]
         return any(isinstance(leaf, Tracer) for leaf in leaves)
 
     def solution(self, model: StateSpaceModel, reason: str) -> Solution:
@@ -147,10 +88,11 @@ class Search(NamedTuple):
         gaps = settings.long_gaps
         if not self.traced:
             gaps = bool(np.any(long_gaps(jnp.asarray(ys), model)))
-        plan, beginning = begin_fit(ys, model, self.weight, self.told, learn, gaps)
+        penalty = self.criterion, self.multiplier
+        plan, beginning = begin_fit(ys, model, *penalty, self.constraints, learn, gaps)
         if model.dynamics == "flow" and not self.traced:
             first = jax.tree.map(lambda leaf: leaf[0], beginning.unknowns)
-            size = first_size(plan.build(first, ()), plan.path)
+            size = first_size(plan.build(first, ()), plan.trajectory)
             size = max(size, int(substeps_of(model)))
             plan = plan._replace(model=with_substeps(plan.model, size))
         # Terms are first exchanged with the process noise free, above what is known of
@@ -158,47 +100,49 @@ class Search(NamedTuple):
         # With it known and independent the same program holds it fixed.
         free = tuple(dict.fromkeys((*learn, "state_noise")))
 
-        def round_of(number: int, starts: Annealing) -> Refinement:
+        def round_of(number: int, starts: Annealing) -> Exchange:
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
-            ready = begin_climbs(starts.unknowns, starts.path, plan)
-            return self._climb(ready, plan, free, settings.climb)
+            ready = begin_exchanges(starts.unknowns, starts.trajectory)
+            return self._exchange(ready, plan, free, settings.climb)
 
-        refinement = round_of(0, beginning)
+        exchanged = round_of(0, beginning)
         if model.dynamics == "flow" and not self.traced:
-            needed = _needed_steps(refinement, plan, free)
+            needed = _needed_steps(exchanged, plan, free)
             if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
                 plan = plan._replace(model=with_substeps(plan.model, needed))
-                refinement = round_of(0, beginning)
+                exchanged = round_of(0, beginning)
         for number in range(1, settings.rounds):
-            again = round_of(number, begin_again(beginning, refinement, plan))
-            refinement = better_starts(again, refinement)
-        if not sees_all_states(model) and np.sum(self.told.open) <= FEW:
+            again = round_of(number, begin_again(beginning, exchanged))
+            exchanged = better_starts(again, exchanged)
+        if not sees_all_states(model) and np.sum(self.constraints.free) <= FEW_TERMS:
             for number in range(settings.rounds):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)
-                again = self._climb(drawn, plan, free, settings.climb)
-                refinement = better_starts(again, refinement)
+                again = self._exchange(drawn, plan, free, settings.climb)
+                exchanged = better_starts(again, exchanged)
         if "state_noise" not in learn:
-            plan = plan._replace(free=jnp.array(False))
-            refinement = with_known_noise(refinement, plan)
+            plan = plan._replace(free_noise=jnp.array(False))
+            exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = free
-            refinement = self._climb(refinement, plan, learn, settings.climb)
+            exchanged = self._exchange(exchanged, plan, learn, settings.climb)
         elif model.dynamics == "flow":
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it. With all of it gone at once the data would be
             # lost.
-            quiet, still = plan._replace(free=jnp.array(False)), refinement
+            quiet, less_noise = plan._replace(free_noise=jnp.array(False)), exchanged
             for share in LESS_NOISE:
-                still = with_less_noise(still, quiet, share)
-                still = self._climb(still, quiet, learn, 4 * settings.climb)
-            refinement, plan = if_needed(refinement, still, plan)
-        # The last climb may take its time: distributions that are not Gaussian, and
+                less_noise = with_less_noise(less_noise, quiet, share)
+                less_noise = self._exchange(
+                    less_noise, quiet, learn, 4 * settings.climb
+                )
+            exchanged, plan = noise_if_needed(exchanged, less_noise, plan)
+        # The last ascent may take its time: distributions that are not Gaussian, and
         # noises that the data hardly tell, need it.
-        crossing = crossed_starts(refinement, plan)
-        crossing = self._climb(crossing, plan, learn, 4 * settings.climb)
-        return finish(key, refinement, crossing, plan, reason=reason, **options)
+        combined = recombined_starts(exchanged)
+        combined = self._exchange(combined, plan, learn, 4 * settings.climb)
+        return finish(key, exchanged, combined, plan, reason=reason, **options)
 
     @property
     def _slice(self) -> int:
@@ -227,12 +171,12 @@ class Search(NamedTuple):
                     break
         return starts
 
-    def _climb(
-        self, starts: Refinement, plan: Plan, learn: tuple[str, ...], most: int
-    ) -> Refinement:
+    def _exchange(
+        self, starts: Exchange, plan: Plan, learn: tuple[str, ...], most: int
+    ) -> Exchange:
         sweeps, slice_ = self.settings.sweeps, self._slice
         for until in range(slice_, sweeps + slice_, slice_):
-            starts = refine_starts(
+            starts = exchange_starts(
                 self.key,
                 starts,
                 plan,
@@ -250,12 +194,12 @@ class Search(NamedTuple):
         return starts
 
 
-def _needed_steps(starts: Refinement, plan: Plan, learn: tuple[str, ...]) -> int:
+def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:
     """Steps an interval that the best start needs."""
     winner = int(np.argmin(np.asarray(starts.best.criterion)))
     best = jax.tree.map(lambda leaf: leaf[winner], starts.best)
     model = plan.build(best.unknowns, learn)
-    change = doubling(model, plan.ys, best.path)
+    change = doubling(model, plan.ys, best.trajectory)
     return next_size(change, int(substeps_of(model))) or SIZES[-1]
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..checks import check_finite, check_shape
-from ..model import AbstractLibraryMean, StateSpaceModel, whole_series
-from ..penalties import AbstractPenalty, Unpenalised
-from ..solution import PaperSolution
+from ...checks import check_finite, check_shape
+from ...model import AbstractLibraryMean, StateSpaceModel, whole_series
+from ...penalties import AbstractPenalty, Unpenalised
+from ...solution import PaperSolution
 from .batching import AbstractBatching, FixedNumber, Telescoping, padded_lengths
 from .outcome import judge, relative_error
 from .steps import Batches, GradientSteps, take_steps

@@ -1,4 +1,4 @@
-"""What the data say about all terms in play, from one sweep."""
+"""A quadratic model of the log-likelihood in all active terms, from one sweep."""
 
 from typing import NamedTuple
 
@@ -7,21 +7,24 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..engines.information import Information, information
-from ..engines.linalg import inverse_root
-from ..engines.sweep import AbstractEngine, Sweep
-from ..model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
+from ...engines.information import Information, information
+from ...engines.linalg import inverse_root
+from ...engines.sweep import AbstractEngine, Sweep
+from ...model import AbstractScaleNoise, GaussianNoise, StateSpaceModel
+from .columns import gather
+from .design import design_rows
 from .plan import Plan
-from .statistics import Completed, complete, design_rows, gather, screen, stand_ins
-from .unknowns import given, observation_squares
+from .screening import screen, stand_ins
+from .statistics import Completed, complete
+from .unknowns import model_unknowns, observation_squares
 from .variances import noise_gradient
 
 MOST_COEFFICIENTS = 640
 """Coefficients whose joint information is taken; of more, those that matter most."""
 
 
-class Outlook(NamedTuple):
-    """What a sweep says about the coefficients of all active terms.
+class QuadraticModel(NamedTuple):
+    """Gradient and information at a point, over all active terms.
 
     Attributes:
         sweep: The sweep.
@@ -29,7 +32,7 @@ class Outlook(NamedTuple):
         active: Columns of the active parameters.
         support: Which of these are in the model.
         gradient: Of the log-likelihood, in the active parameters.
-        slope: The same for the logarithms of the variances.
+        noise_gradient: The same for the logarithms of the variances.
         information: Of the data on active parameters and noises.
     """
 
@@ -38,11 +41,11 @@ class Outlook(NamedTuple):
     active: Int[Array, "R A"]
     support: Bool[Array, "n"]
     gradient: Float[Array, "n"]
-    slope: Float[Array, "m"]
+    noise_gradient: Float[Array, "m"]
     information: Information
 
 
-def look(
+def quadratic_model(
     key: PRNGKeyArray,
     model: StateSpaceModel,
     support: Bool[Array, "R K"],
@@ -51,54 +54,56 @@ def look(
     engine: AbstractEngine,
     *,
     noise: tuple[str, ...] = (),
-) -> Outlook:
-    """Sweep from a path, and take gradient and information, also of these noises."""
+) -> QuadraticModel:
+    """Sweep from a trajectory; take gradient and information, also of these noises."""
     sweep = engine.sweep(key, model, plan.ys, start)
     data = complete(sweep, model)
     Nx, M = plan.base.shape
-    path = sweep.means()
-    terms, rest = (part[:, 0] for part in design_rows(model, path[:-1, None]))
-    missed = path[1:] - rest - terms @ model.coefficients.T
+    trajectory = sweep.means()
+    terms, rest = (part[:, 0] for part in design_rows(model, trajectory[:-1, None]))
+    missed = trajectory[1:] - rest - terms @ model.coefficients.T
     if model.schedule is not None:
         missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
-    if plan.ties is None:
+    if plan.linear_map is None:
         others = stand_ins(terms, missed, model.coefficients - plan.base)
         size = min(M, max(16, MOST_COEFFICIENTS // Nx))
-        active = columns = screen(data, support, plan.open, size, others)
+        active = columns = screen(data, support, plan.free, size, others)
     else:
         active = jnp.broadcast_to(jnp.arange(M), (Nx, M))
-        columns = plan.every()
-    known = information(model, plan.ys, path, active, noise=noise)
-    matrix = plan.metric(known.coefficients)
+        columns = plan.all_columns()
+    known = information(model, plan.ys, trajectory, active, noise=noise)
+    matrix = plan.parameter_information(known.coefficients)
     # Of what is not looked for, nothing is learnt.
-    sought = gather(plan.open, columns).ravel()
+    sought = gather(plan.free, columns).ravel()
     known = known._replace(coefficients=jnp.where(sought[:, None] & sought, matrix, 0))
     if engine.differentiable:
         score, slope = _scores(model, start, plan, engine, known.coefficients)
     else:
         score = _gradient(data, model, known.coefficients)
         observed = observation_squares(sweep, model, plan.ys)
-        slope = noise_gradient(data, given(model), observed, plan)
-    return Outlook(
+        slope = noise_gradient(data, model_unknowns(model), observed, plan)
+    return QuadraticModel(
         sweep=sweep,
         data=data,
         active=columns,
         support=gather(support, columns).ravel(),
-        gradient=jnp.where(sought, gather(plan.collect(score), columns).ravel(), 0),
-        slope=slope,
+        gradient=jnp.where(
+            sought, gather(plan.parameter_gradient(score), columns).ravel(), 0
+        ),
+        noise_gradient=slope,
         information=known,
     )
 
 
 def _scores(
     model: StateSpaceModel,
-    path: Float[Array, "T_plus_1 Nx"],
+    trajectory: Float[Array, "T_plus_1 Nx"],
     plan: Plan,
     engine: AbstractEngine,
     first: Float[Array, "n n"],
 ) -> tuple[Float[Array, "Nx M"], Float[Array, "m"]]:
     """Derivatives of the engine's own log-likelihood."""
-    seen = given(model).observation_noise
+    seen = model_unknowns(model).observation_noise
 
     def value(C: Array, logs: Array) -> Array:
         moved = model.with_coefficients(C)
@@ -110,9 +115,9 @@ def _scores(
             noise = moved.observation.noise.times(factors[model.n_states :])
             moved = eqx.tree_at(lambda m: m.observation.noise, moved, noise)
         # Factored after what comes first.
-        return engine.log_likelihood(moved, plan.ys, path + 0 * first[0, 0])
+        return engine.log_likelihood(moved, plan.ys, trajectory + 0 * first[0, 0])
 
-    logs = jnp.zeros(model.n_states + len(seen), path.dtype)
+    logs = jnp.zeros(model.n_states + len(seen), trajectory.dtype)
     return jax.grad(value, argnums=(0, 1))(model.coefficients, logs)
 
 

@@ -1,7 +1,7 @@
-"""The best few terms of a quadratic: adding, dropping and exchanging them.
+"""The best few terms of a quadratic: adding, dropping and swapping them.
 
-For a quadratic x'Ix - 2b'x plus a price for each nonzero, all single additions, drops
-and exchanges are evaluated in closed form from one tableau. The cheapest change is made
+For a quadratic x'Ix - 2b'x plus a penalty for each nonzero, all single additions, drops
+and swaps are evaluated in closed form from one tableau. The best change is made
 until none pays.
 """
 
@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..engines.linalg import inverse_root
-from .steps import where_each
+from ...engines.linalg import inverse_root
+from ..trees import where_each
 from .tableau import Tableau, empty, enter, in_units, toggle, units
 
 
@@ -22,8 +22,8 @@ class Subset(NamedTuple):
     Attributes:
         support: The terms.
         coefficients: The minimiser on them.
-        cost: The quadratic there, and the price of the terms.
-        margin: By how much the cheapest change of the support costs more.
+        cost: The quadratic there, and the penalty of the terms.
+        margin: By how much the best change of the support costs more.
     """
 
     support: Bool[Array, "n"]
@@ -37,18 +37,18 @@ def best_subset(
     linear: Float[Array, "n"],
     start: Bool[Array, "n"],
     inverse: Float[Array, "n n"],
-    price: Float[Array, "#n"],
+    penalty: Float[Array, "#n"],
     max_changes: Int[Array, ""] | int = 100,
     signs: Float[Array, "n"] | None = None,
 ) -> Subset:
-    """A support that no addition, drop or exchange improves.
+    """A support that no addition, drop or swap improves.
 
     Args:
         information: I, positive semidefinite.
         linear: b.
         start: Support to start from.
         inverse: Of the information on it, by `inverse_on`.
-        price: Price of each term.
+        penalty: Penalty of each term.
         max_changes: Most changes to make.
         signs: 1 or -1 where a term may enter with that sign only, else 0. A later
             change may turn it; whoever uses the result must look.
@@ -63,7 +63,7 @@ def best_subset(
     """
     quadratic, unit = in_units(information, linear)
     table = enter(*quadratic, start, inverse * unit[:, None] * unit)
-    found = _search(table, quadratic[0], price, max_changes, _free(signs, unit))[1]
+    found = _search(table, quadratic[0], penalty, max_changes, _free(signs, unit))[1]
     return found._replace(coefficients=found.coefficients / unit)
 
 
@@ -91,32 +91,32 @@ def best_addition(
     return jnp.max(jnp.where(usable, gains, 0))
 
 
-def price_path(
+def subset_path(
     information: Float[Array, "n n"],
     linear: Float[Array, "n"],
-    prices: Float[Array, "L #n"],
+    penalties: Float[Array, "L #n"],
     max_changes: Int[Array, ""] | int = 100,
     signs: Float[Array, "n"] | None = None,
     most: int | None = None,
 ) -> Subset:
-    """The best subsets at falling prices, each from the one before.
+    """The best subsets at falling penalties, each from the one before.
 
     Args:
         information: I, positive semidefinite.
         linear: b.
-        prices: Prices of each term.
-        max_changes: Most changes to make at each price.
+        penalties: Penalties of each term.
+        max_changes: Most changes to make at each penalty.
         signs: As for `best_subset`.
         most: Terms that a subset may have; the fewer, the faster. All if None.
     """
     quadratic, unit = in_units(information, linear)
 
-    def cheaper(table: Tableau, price: Array) -> tuple[Tableau, Subset]:
-        return _search(table, quadratic[0], price, max_changes, _free(signs, unit))
+    def next_subset(table: Tableau, penalty: Array) -> tuple[Tableau, Subset]:
+        return _search(table, quadratic[0], penalty, max_changes, _free(signs, unit))
 
     n = len(linear)
     start = empty(*quadratic, n if most is None else min(n, most))
-    found = jax.lax.scan(cheaper, start, prices)[1]
+    found = jax.lax.scan(next_subset, start, penalties)[1]
     return found._replace(coefficients=found.coefficients / unit)
 
 
@@ -140,85 +140,87 @@ def _free(signs: Array | None, unit: Array) -> Array:
 def _search(
     table: Tableau,
     information: Array,
-    price: Array,
+    penalty: Array,
     max_changes: Array | int,
     signs: Array,
 ) -> tuple[Tableau, Subset]:
-    """Make the cheapest change until none pays."""
+    """Make the best change until none lowers the cost."""
 
     def change(carry):
         table, chosen, changes = carry
         table = toggle(table, information, chosen.first)
-        found = _cheapest(table, price, signs)
-        # An exchange is two of them: what goes in comes next, whatever it costs.
+        found = _best_change(table, penalty, signs)
+        # A swap is two of them: what goes in comes next, whatever it costs.
         follow = found._replace(
             first=chosen.second,
-            exchange=jnp.array(False),
+            swap=jnp.array(False),
             cost=jnp.full_like(found.cost, -jnp.inf),
         )
-        following = where_each(chosen.exchange, follow, found)
-        return table, following, changes + ~chosen.exchange
+        following = where_each(chosen.swap, follow, found)
+        return table, following, changes + ~chosen.swap
 
-    def pays(carry):
-        _, cheapest, changes = carry
-        return (cheapest.cost < -1e-3) & (changes < max_changes)
+    def improves(carry):
+        _, best, changes = carry
+        return (best.cost < -1e-3) & (changes < max_changes)
 
-    first = _cheapest(table, price, signs)
-    table, cheapest, _ = jax.lax.while_loop(
-        pays, change, (table, first, jnp.zeros((), int))
+    first = _best_change(table, penalty, signs)
+    table, best, _ = jax.lax.while_loop(
+        improves, change, (table, first, jnp.zeros((), int))
     )
     support = table.support
     coefficients = jnp.where(support, table.side, 0)
-    cost = table.least + jnp.sum(jnp.where(support, price, 0))
-    return table, Subset(support, coefficients, cost, cheapest.cost)
+    cost = table.least + jnp.sum(jnp.where(support, penalty, 0))
+    return table, Subset(support, coefficients, cost, best.cost)
 
 
 class _Change(NamedTuple):
-    """What to toggle first, what to add then if it is an exchange, at what cost."""
+    """What to toggle first, what to add then if it is a swap, at what cost."""
 
     first: Array
     second: Array
-    exchange: Array
+    swap: Array
     cost: Array
 
 
-def _cheapest(table: Tableau, price: Array, signs: Array) -> _Change:
+def _best_change(table: Tableau, penalty: Array, signs: Array) -> _Change:
     """The change of the support that costs least, or gains most."""
     diagonal, side, support = table.diagonal, table.side, table.support
     # What is left of a term's information, relative to what it had, when others explain
     # it: below this, it is one of them again.
     least = float(100 * jnp.finfo(side.dtype).eps)
     free = table.terms == len(side)
-    price = jnp.broadcast_to(price, side.shape)
+    penalty = jnp.broadcast_to(penalty, side.shape)
     usable = jnp.any(free) & (diagonal > least) & (signs * side >= 0) | support
-    paid = jnp.where(support, -price, price)
-    single = jnp.where(usable, paid - side**2 / jnp.where(usable, diagonal, 1), jnp.inf)
+    change = jnp.where(support, -penalty, penalty)
+    single = jnp.where(
+        usable, change - side**2 / jnp.where(usable, diagonal, 1), jnp.inf
+    )
     j = jnp.argmin(single)
-    # Exchanges, row out and column in, from the tableau as it will be without the row.
+    # Swaps, row out and column in, from the tableau as it will be without the row.
     out, gone = -1 / table.inside(diagonal, fill=-1), table.inside(side)
-    refund = table.inside(price)
+    saved = table.inside(penalty)
 
-    def exchanges(
-        column: Array, rest: Array, pull: Array, sign: Array, price: Array
+    def swaps(
+        column: Array, rest: Array, pull: Array, sign: Array, penalty: Array
     ) -> Array:
         """Costs of putting one term in, for each that goes out."""
         rest, pull = rest + column**2 * out, pull + column * (gone * out)
         usable = ~free & (rest > least) & (sign * pull >= 0)
         gain = pull**2 / jnp.where(usable, rest, 1)
-        return jnp.where(usable, gone**2 * out - gain + price - refund, jnp.inf)
+        return jnp.where(usable, gone**2 * out - gain + penalty - saved, jnp.inf)
 
     # Two rounds, as the place of the least of so many numbers takes long to find.
-    each = jax.vmap(exchanges, in_axes=(1, 0, 0, 0, 0), out_axes=1)
-    costs = jnp.min(each(table.rows, diagonal, side, signs, price), axis=0)
+    each = jax.vmap(swaps, in_axes=(1, 0, 0, 0, 0), out_axes=1)
+    costs = jnp.min(each(table.rows, diagonal, side, signs, penalty), axis=0)
     costs = jnp.where(support, jnp.inf, costs)
     enters = jnp.argmin(costs)
     double = costs[enters]
-    given = tuple(values[enters] for values in (diagonal, side, signs, price))
-    leaves = table.terms[jnp.argmin(exchanges(table.rows[:, enters], *given))]
-    exchange = double < single[j]
+    given = tuple(values[enters] for values in (diagonal, side, signs, penalty))
+    leaves = table.terms[jnp.argmin(swaps(table.rows[:, enters], *given))]
+    swap = double < single[j]
     return _Change(
-        first=jnp.where(exchange, leaves, j),
+        first=jnp.where(swap, leaves, j),
         second=enters,
-        exchange=exchange,
-        cost=jnp.where(exchange, double, single[j]),
+        swap=swap,
+        cost=jnp.where(swap, double, single[j]),
     )

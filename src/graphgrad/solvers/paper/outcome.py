@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..engines import FilterResult
-from ..model import StateSpaceModel
-from ..solution import Outcome
+from ...engines import FilterResult
+from ...model import StateSpaceModel
+from ...solution import Outcome
+from ..persistence import against_persistence
 
 
 def judge(
@@ -66,27 +67,6 @@ def relative_error(
     ahead = model.transition.mean(result.particles[:-1])
     predicted = model.observation.mean(jnp.einsum("tk,tkn->tn", weights, ahead))
     return against_persistence(predicted, ys, length)
-
-
-def against_persistence(
-    predicted: Float[Array, "T_minus_1 Ny"],
-    ys: Float[Array, "T Ny"],
-    length: Int[Array, ""] | int,
-) -> Float[Array, ""]:
-    """Squared error of predictions of y_2..y_T over that of the observation before."""
-    used = jnp.arange(1, ys.shape[0])[:, None] < length
-    # Pairs of which one is missing say nothing.
-    used = used & ~jnp.isnan(jnp.diff(ys, axis=0))
-
-    def squared(errors: Array) -> Array:
-        return jnp.sum(jnp.where(used, errors**2, 0), axis=0)
-
-    tiny = jnp.finfo(ys.dtype).tiny
-    persistent = squared(jnp.diff(ys, axis=0))
-    ratios = squared(ys[1:] - predicted) / jnp.maximum(persistent, tiny)
-    told = jnp.any(used, axis=0)
-    mean = jnp.sum(jnp.where(told, ratios, 0)) / jnp.maximum(jnp.sum(told), 1)
-    return jnp.where(jnp.any(told), mean, 0)
 
 
 def _mean(values: Array) -> tuple[Array, Array]:

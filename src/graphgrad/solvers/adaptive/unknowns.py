@@ -7,15 +7,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..engines.sweep import Sweep
-from ..model import (
+from ...engines.sweep import Sweep
+from ...model import (
     AbstractScaleNoise,
     FlowMean,
     GaussianNoise,
     Schedule,
     StateSpaceModel,
 )
-from ..solution import Solution
+from ...solution import Solution
 
 LEARNABLE = ("state_noise", "observation_noise", "initial")
 
@@ -30,8 +30,8 @@ class Unknowns(NamedTuple):
     initial_noise: Float[Array, "Nx"]
 
 
-def given(model: StateSpaceModel) -> Unknowns:
-    """What a model says; ones for the scale of an observation's law without one."""
+def model_unknowns(model: StateSpaceModel) -> Unknowns:
+    """Those of a model; ones for the scale of an observation that has none."""
     initial, noise = model.initial_noise, model.transition.noise
     assert isinstance(initial, GaussianNoise)
     assert isinstance(noise, AbstractScaleNoise)
@@ -48,8 +48,8 @@ def given(model: StateSpaceModel) -> Unknowns:
     )
 
 
-def found(solution: Solution) -> Unknowns:
-    """What a fit found; its parameters are the coefficients."""
+def solution_unknowns(solution: Solution) -> Unknowns:
+    """Those of a fit; the parameters are the coefficients."""
     return Unknowns(
         solution.coefficients,
         solution.state_noise,
@@ -67,7 +67,7 @@ def fitted(
         model = model.with_mean(model.mean.with_substeps(solution.substeps))
         if independent_noise(model):  # where none was given, the least that is sound
             learn = (*learn, "state_noise")
-    return build(model, solution.coefficients, found(solution), learn)
+    return build(model, solution.coefficients, solution_unknowns(solution), learn)
 
 
 def independent_noise(model: StateSpaceModel) -> bool:
@@ -105,7 +105,7 @@ def build(
 
 
 def learn_initial(sweep: Sweep, unknowns: Unknowns) -> Unknowns:
-    """EM for the law of x_0; its variance stays above that of one step."""
+    """EM for the distribution of x_0; its variance stays above that of one step."""
     w, x = sweep.weights[0][:, None], sweep.before[0]
     mean = jnp.sum(w * x, axis=0)
     variance = jnp.sum(w * (x - mean) ** 2, axis=0)
@@ -124,10 +124,10 @@ def observation_squares(
     seen, observation = ~jnp.isnan(ys), model.observation
     miss = jnp.where(seen, ys, 0)[:, None] - observation.mean(sweep.after)
     squares = jnp.einsum("tp,tpn->tn", sweep.weights, miss**2)
-    path = sweep.path[1:]
-    H = jax.vmap(jax.jacfwd(observation.mean))(path)
+    trajectory = sweep.path[1:]
+    H = jax.vmap(jax.jacfwd(observation.mean))(trajectory)
     squares += jnp.einsum("tni,tij,tnj->tn", H, sweep.spread, H)
-    noise, means = observation.noise, observation.mean(path)
+    noise, means = observation.noise, observation.mean(trajectory)
     if isinstance(noise, AbstractScaleNoise):
         # An entry with a large error, or known to be less sure, counts less.
         def local(now: Schedule | None, y: Array, mean: Array) -> Array:

@@ -1,0 +1,147 @@
+"""From constraints as users state them to arrays, checked for contradictions."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from ..library import AbstractLibrary
+from ..library.degrees import default_states
+from .constraint_set import ConstraintSet, Matrix, StatedConstraints
+from .constraints import Conserve, Constraint, Equal, Velocity
+from .linear_constraints import conserved_groups, share_among_equals, tied
+
+MOST_TIED = 640
+"""Most coefficients of a model in which some are tied."""
+
+
+def identity(
+    library: AbstractLibrary, states: Sequence[str] | None = None
+) -> Float[np.ndarray, "Nx M"]:
+    """C of the map that leaves states as they are, as far as the library has them."""
+    states = default_states(library.n_states) if states is None else states
+    names = library.names(states)
+    still = np.zeros((len(states), library.n_terms))
+    for i, name in enumerate(states):
+        if name in names:
+            still[i, names.index(name)] = 1
+    return still
+
+
+def resolve_constraints(
+    constraints: Iterable[Constraint],
+    library: AbstractLibrary,
+    states: Sequence[str] | None = None,
+    *,
+    n_inputs: int = 0,
+    dynamics: str = "map",
+) -> ConstraintSet:
+    """All constraints together, checked for contradictions.
+
+    Args:
+        constraints: Made by `known`, `forbid`, `sign`, `only_edges`, `bounds`,
+            `conserve`, `equal` and `velocity`.
+        library: The terms.
+        states: Names of the states and then the inputs; x1, x2, ... and u1, u2, ... if
+            not given.
+        n_inputs: Number of the library's variables, the last ones, that are inputs.
+        dynamics: `"map"`, `"difference"` or `"flow"`: what the coefficients are of.
+
+    Examples:
+        >>> import graphgrad as gg
+        >>> known = gg.known("x2", "x1", 0.5)
+        >>> found = resolve_constraints([known], gg.Polynomial(2, 1))
+        >>> found.base.tolist(), found.free.tolist()
+        ([[0.0, 0.0, 0.0], [0.0, 0.5, 0.0]], [[True, True, True], [True, False, True]])
+    """
+    n = library.n_states - n_inputs
+    if states is None:
+        inputs = (f"u{i + 1}" for i in range(n_inputs))
+        states = (*default_states(n), *inputs)
+    stated = StatedConstraints(library, tuple(states), n)
+    constraints = tuple(constraints)
+    for constraint in constraints:
+        if isinstance(constraint, Velocity) and dynamics != "flow":
+            raise ValueError(
+                f"`velocity` must be absent for `dynamics={dynamics!r}`, got "
+                f"{constraint.velocity!r}. Use `dynamics='flow'`, with `dt` or times."
+            )
+        if not isinstance(constraint, Conserve | Equal):
+            stated.take(constraint)
+    groups = conserved_groups(
+        [c for c in constraints if isinstance(c, Conserve)], stated
+    )
+    zero, still = _zero(stated, groups, dynamics)
+    equals = [c for c in constraints if isinstance(c, Equal)]
+    same = [[stated.place(*place) for place in c.places] for c in equals]
+    share_among_equals(same, stated, zero, groups)
+    untied = _untied(stated, zero, still)
+    if not groups and not same:
+        return untied
+    if zero.size > MOST_TIED:
+        raise ValueError(
+            "`constraints` must tie no coefficients of a model with more than "
+            f"{MOST_TIED}, got {zero.size}. Take a lower degree, or leave out "
+            "`conserve` and `equal`."
+        )
+    return tied(stated, same, groups, untied)
+
+
+def _zero(
+    stated: StatedConstraints, groups: list[list[int]], dynamics: str
+) -> tuple[Matrix, Matrix]:
+    """Coefficients that count as zero, and those that leave states as they are."""
+    n = len(stated.targets)
+    if dynamics != "map":
+        nothing = np.zeros((n, stated.library.n_terms))
+        return nothing, nothing
+    still = identity(stated.library, stated.states)[:n]
+    change = np.array([any(i in g for g in groups) for i in range(n)])
+    missing = np.flatnonzero(change & (still.sum(axis=1) == 0))
+    if len(missing):
+        raise ValueError(
+            "`conserve` must be absent for a map whose library lacks the term "
+            f"{stated.states[missing[0]]!r}. Add the states to the library."
+        )
+    return np.where(change[:, None], still, 0), still
+
+
+def _untied(stated: StatedConstraints, zero: Matrix, still: Matrix) -> ConstraintSet:
+    """What is known, as if no coefficients were tied; contradictions are named."""
+    given = ~np.isnan(stated.values)
+    values = np.where(given, stated.values, zero)
+    low = np.maximum(stated.low, np.where(stated.signs > 0, zero, -np.inf))
+    high = np.minimum(stated.high, np.where(stated.signs < 0, zero, np.inf))
+    free = stated.allowed & ~given
+    must = ~stated.allowed & ~given & ((low > zero) | (high < zero))
+    for what, where, remedy in (
+        (
+            "a known coefficient, which `only_edges` rules out,",
+            (values != 0) & given & ~stated.allowed,
+            "Add the edge.",
+        ),
+        (
+            "a known coefficient and another sign",
+            (values - zero) * stated.signs < 0,
+            "Keep one of them.",
+        ),
+        (
+            "a known coefficient outside its bounds",
+            given & ((values < stated.low) | (values > stated.high)),
+            "Keep one of them.",
+        ),
+        ("bounds and signs that leave nothing", low > high, "Change one of them."),
+        ("bounds without zero, which `only_edges` rules out,", must, "Add the edge."),
+    ):
+        if where.any():
+            stated.disagree(what, np.argwhere(where)[0].tolist(), remedy)
+    base = np.where(free, np.clip(zero, low, high), values)
+    return ConstraintSet(
+        base,
+        zero,
+        free,
+        low=np.where(free, low - base, 0),
+        high=np.where(free, high - base, 0),
+        identity=np.where(free, np.clip(still, low, high) - base, 0),
+        linear_map=None,
+    )

@@ -1,0 +1,223 @@
+"""From a first support to the best one: likelihood ascent and exchange of terms.
+
+One loop. On a support, scoring steps ascend the likelihood of the data (`ascent`). At
+the maximum, gradient and information over all active terms are a quadratic model of the
+log-likelihood, on which terms are added, dropped and swapped at the penalty that the
+criterion puts on each (`proposal`). The likelihood is ascended on the new support in
+turn, which is kept if the criterion fell.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ...engines.sweep import AbstractEngine
+from ..trees import all_finite, where_each
+from .ascent import Point, ScoringStep, scoring_step, take_step
+from .candidate import MOST_CHANGES, Candidate, Exchange, no_step, row_deviances
+from .columns import scatter
+from .plan import Plan
+from .proposal import propose
+
+TOLERANCE = 0.01
+"""Rise in log-likelihood that is too small to go on for."""
+
+SHORTEST = 0.05
+"""Shortest share of a scoring step that is tried."""
+
+
+def exchange(
+    key: PRNGKeyArray,
+    state: Exchange,
+    plan: Plan,
+    *,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+    sweeps: int,
+    until: Int[Array, ""] | int,
+    most_here: Int[Array, ""] | int = 12,
+) -> Exchange:
+    """Ascend and exchange until no change pays, `sweeps` are done, or `until` are.
+
+    Args:
+        key: Random key of the fit.
+        state: Where to go on from.
+        plan: What stays the same.
+        engine: How the hidden trajectory is inferred.
+        learn: What is learnt beside the coefficients.
+        sweeps: Most sweeps in all.
+        until: Number of sweeps to stop at, to go on later.
+        most_here: Most sweeps on one support; a stochastic engine makes all of them.
+    """
+
+    def unfinished(state: Exchange) -> Bool[Array, ""]:
+        return ~state.done & (state.sweeps < jnp.minimum(sweeps, until))
+
+    def one(state: Exchange) -> Exchange:
+        point = take_step(key, state, plan, engine, learn)
+        step = scoring_step(point, state, plan, engine, learn)
+        verdict = _accept(point, step, state, engine, most_here)
+        reached = _reached(point, step, verdict, plan)
+        decision = _decide(reached, verdict, state)
+        limit = jnp.where(decision.change, state.limit, 0)
+        proposed = propose(point, step, plan, limit)
+        gain = _gain(state, engine, most_here)
+        return _record(state, point, step, verdict, reached, decision, proposed, gain)
+
+    return jax.lax.while_loop(unfinished, one, state)
+
+
+class _Verdict(NamedTuple):
+    """What is thought of a point.
+
+    Attributes:
+        accepted: Whether to go on from it.
+        maximum: Whether the support's maximum is reached.
+        stuck: Whether no step from the last point leads on.
+        total: Log-likelihoods over the later half of a noisy ascent, summed.
+        level: Log-likelihood of the support.
+    """
+
+    accepted: Bool[Array, ""]
+    maximum: Bool[Array, ""]
+    stuck: Bool[Array, ""]
+    total: Float[Array, ""]
+    level: Float[Array, ""]
+
+
+def _accept(
+    point: Point,
+    step: ScoringStep,
+    state: Exchange,
+    engine: AbstractEngine,
+    most_here: Int[Array, ""] | int,
+) -> _Verdict:
+    """Whether to go on from a point, and whether it is the maximum on its support."""
+    value, before = point.value, state.at.log_likelihood
+    finite = all_finite(
+        (value, step.parameters, point.model.sweep.path, step.decrement)
+    )
+    slack = jnp.inf if engine.stochastic else 0.05
+    # The likelihood is that of the model made affine about the last trajectory. Where
+    # even the shortest steps lose, the trajectory has moved: go on from what it gives.
+    above = (value >= before - slack) | jnp.any(point.dropped)
+    shortest = state.share < SHORTEST
+    accepted = finite & (above | shortest)
+    last = state.sweeps_here + 1 >= most_here
+    # A support on which the track is lost now and then is no candidate.
+    counted = jnp.where(finite, value, -jnp.inf)
+    later_half = 2 * state.sweeps_here >= most_here
+    total = state.total + jnp.where(later_half, counted, 0)
+    if engine.stochastic:
+        maximum = last & finite
+        level = total / (most_here - (most_here + 1) // 2)
+    else:
+        # The trajectory, too, has settled.
+        settled = jnp.abs(value - before) < 10 * TOLERANCE
+        maximum = accepted & ((settled & (step.decrement < TOLERANCE)) | last)
+        level = value
+    return _Verdict(accepted, maximum, ~accepted & (last | shortest), total, level)
+
+
+def _reached(
+    point: Point, step: ScoringStep, verdict: _Verdict, plan: Plan
+) -> Candidate:
+    """The candidate at a point."""
+    penalties = jnp.where(point.support, plan.term_penalties, 0)
+    deviances = row_deviances(point.model.data.squares(), point.unknowns, plan)
+    return Candidate(
+        unknowns=point.unknowns,
+        support=point.support,
+        trajectory=point.model.sweep.path,
+        log_likelihood=verdict.level,
+        criterion=-2 * verdict.level + jnp.sum(penalties),
+        row_criteria=deviances + jnp.sum(penalties, axis=1),
+        decrement=step.decrement,
+    )
+
+
+class _Decision(NamedTuple):
+    """What to do next.
+
+    Attributes:
+        best: The best candidate so far.
+        change: Whether to change the support.
+        retry: Whether to go back to the best candidate, and change it less.
+        failed: Whether the ascent ended without a better candidate.
+        changes: In how many terms the support differs from that of the best candidate
+            before.
+    """
+
+    best: Candidate
+    change: Bool[Array, ""]
+    retry: Bool[Array, ""]
+    failed: Bool[Array, ""]
+    changes: Int[Array, ""]
+
+
+def _decide(reached: Candidate, verdict: _Verdict, state: Exchange) -> _Decision:
+    """Whether a support is kept, and whether the best is to be changed less at once."""
+    ended = where_each(verdict.stuck, state.at, reached)
+    over = verdict.maximum | verdict.stuck
+    better = over & (ended.criterion < state.best.criterion - 1e-3)
+    change = verdict.maximum & (better | state.again)
+    failed = (verdict.maximum & ~change) | verdict.stuck
+    # The quadratic model promised too much for so many changes at once.
+    changes = jnp.sum(reached.support != state.best.support)
+    return _Decision(
+        best=where_each(better, ended, state.best),
+        change=change,
+        retry=failed & jnp.isfinite(state.best.criterion) & (changes > 2),
+        failed=failed,
+        changes=changes,
+    )
+
+
+def _gain(
+    state: Exchange, engine: AbstractEngine, most_here: Int[Array, ""] | int
+) -> Float[Array, ""] | float:
+    """Share of the next step: Robbins and Monro's gain after a third of an ascent."""
+    if not engine.stochastic:
+        return 1.0
+    return 1 / (1.0 + jnp.maximum(state.sweeps_here + 1 - most_here // 3, 0))
+
+
+def _record(
+    state: Exchange,
+    point: Point,
+    step: ScoringStep,
+    verdict: _Verdict,
+    reached: Candidate,
+    decision: _Decision,
+    proposed: Candidate,
+    gain: Float[Array, ""] | float,
+) -> Exchange:
+    """Where the loop stands now."""
+    accepted, change, retry = verdict.accepted, decision.change, decision.retry
+    restart = change | retry
+    ascending = reached._replace(log_likelihood=point.value)
+    kept = where_each(accepted, ascending, state.at)
+    back = where_each(retry, state.best, kept)
+    columns, K = point.model.active, point.support.shape[1]
+    on_active = step.parameters.reshape(columns.shape)
+    next_step = scatter(on_active, columns, K), step.variances
+    going_on = where_each(accepted, next_step, state.step)
+    share = jnp.where(accepted, gain, state.share / 3)
+    damping = jnp.where(accepted, step.damping, state.damping)
+    fewer = jnp.maximum(decision.changes // 4, 1)
+    unchanged = jnp.all(proposed.support == point.support)
+    return Exchange(
+        at=where_each(change, proposed, back),
+        step=where_each(restart, no_step(point.unknowns), going_on),
+        share=jnp.where(restart, 1.0, share).astype(point.value.dtype),
+        damping=jnp.where(restart, 0, damping),
+        sweeps_here=jnp.where(restart, 0, state.sweeps_here + 1),
+        total=jnp.where(restart, 0, verdict.total),
+        limit=jnp.where(retry, fewer, jnp.where(change, MOST_CHANGES, state.limit)),
+        again=jnp.where(restart, retry, state.again),
+        best=decision.best,
+        sweeps=state.sweeps + 1,
+        done=(change & unchanged) | (decision.failed & ~retry),
+    )

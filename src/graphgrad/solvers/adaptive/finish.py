@@ -1,0 +1,115 @@
+"""What the best start found: the solution."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...compiling import compiled
+from ...engines.gaussian import one_step_ahead
+from ...solution import Solution
+from ..criterion import observed_values
+from ..persistence import against_persistence
+from ..trees import entry
+from .columns import gather, scatter
+from .outcome import STANDS_OUT, UNSURE, joint_relative_variance, judge
+from .plan import Plan
+from .proposal import one_sign
+from .quadratic_model import quadratic_model
+from .subset import best_addition, best_subset, inverse_on, subset_path
+from .substeps import substeps_of
+from .variances import restricted
+
+
+@compiled
+def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> Solution:
+    """The solution of the best start: regularisation path, standard errors, outcome."""
+    starts = jax.tree.map(lambda *a: jnp.concatenate(a), starts, combined)
+    winner = jnp.argmin(starts.best.criterion)
+    best, done = entry((starts.best, starts.done), winner)
+    unknowns = best.unknowns
+    if "state_noise" in learn:
+        noise = restricted(unknowns, best.trajectory, plan, learn)
+        noise = jnp.where(plan.free_noise, noise, unknowns.state_noise)
+        unknowns = unknowns._replace(state_noise=noise)
+    model = plan.build(unknowns, learn)
+    end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
+    at_end = quadratic_model(
+        end_key, model, best.support, best.trajectory, plan, engine
+    )
+    matrix = at_end.information.coefficients
+    active, K = at_end.active, plan.free.shape[1]
+    here, low, high = (
+        gather(each, active).ravel()
+        for each in (unknowns.parameters, plan.low, plan.high)
+    )
+    quadratic = matrix, at_end.gradient + matrix @ here
+    multiples = jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), matrix.dtype)
+    penalty = gather(plan.term_penalties, active).ravel()
+    flat = plan.criterion.flat(observed_values(plan.ys), jnp.sum(plan.free))
+    signs = one_sign(low, high)
+    path = subset_path(
+        *quadratic, multiples[:, None] * penalty, signs=signs
+    ).coefficients
+    path = jnp.clip(path, low, high).reshape(-1, *active.shape)
+    path = plan.coefficients(scatter(path, active, K))
+    inverse = inverse_on(matrix, at_end.support)
+    errors = jnp.sqrt(jnp.diag(plan.coefficient_covariance(inverse)))
+    if plan.linear_map is None:
+        errors = scatter(errors.reshape(active.shape), active, K)
+    stay = best_subset(
+        *quadratic, at_end.support, inverse, penalty, max_changes=0, signs=signs
+    )
+    margin = stay.margin
+    if plan.model.dynamics == "flow":
+        # A term that stands out this far beyond noise is not left out for sure,
+        # whatever its penalty is.
+        gain = best_addition(*quadratic, at_end.support, inverse, signs)
+        margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
+    sweep = at_end.sweep
+    ahead = one_step_ahead(model, sweep.filtered)
+    error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
+    # Steps of a noisy engine never promise nothing.
+    at_maximum = engine.stochastic | (best.decrement < 0.1)
+    return Solution(
+        coefficients=plan.coefficients(unknowns.parameters),
+        base=plan.zero,
+        standard_errors=errors.reshape(plan.base.shape),
+        state_noise=unknowns.state_noise,
+        observation_noise=unknowns.observation_noise,
+        initial_mean=unknowns.initial_mean,
+        initial_noise=unknowns.initial_noise,
+        log_likelihood=best.log_likelihood,
+        criterion=best.criterion,
+        margin=margin,
+        states=sweep.means(),
+        state_covariances=sweep.covariances(),
+        filtered=sweep.filtered,
+        prices=multiples * plan.multiplier * flat,
+        path=path,
+        start_criteria=starts.best.criterion,
+        sweeps=starts.sweeps,
+        code=judge(
+            best.criterion,
+            done & at_maximum,
+            margin,
+            error,
+            joint_relative_variance(here, inverse),
+            jnp.any(plan.coefficients(unknowns.parameters)),
+        ),
+        engine=reason,
+        substeps=substeps_of(model),
+        noise_free=~plan.free_noise & ("state_noise" in learn),
+        term_prices=_coefficient_penalties(plan),
+        penalty_multiplier=plan.multiplier,
+        criterion_name=plan.criterion.name,
+    )
+
+
+def _coefficient_penalties(plan: Plan) -> Float[Array, "Nx M"]:
+    """Penalty of each coefficient; the least of the parameters that move it."""
+    if plan.linear_map is None:
+        return plan.term_penalties
+    moving = jnp.where(plan.linear_map != 0, plan.term_penalties[0], jnp.inf)
+    least = jnp.min(moving, axis=1)
+    return jnp.where(jnp.isfinite(least), least, 0).reshape(plan.base.shape)

@@ -1,0 +1,121 @@
+"""What stays the same during a fit, and the parameters that move."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ...model import StateSpaceModel
+from ..criterion import AbstractCriterion
+from .unknowns import Unknowns, build
+
+
+class Plan(NamedTuple):
+    """What stays the same during a fit.
+
+    Parameters are departures of coefficients from `base`, one for each coefficient:
+    `(Nx, M)`. Where coefficients are tied to one another they are `(1, P)`, one row of
+    P amounts, each of which moves several coefficients.
+
+    Attributes:
+        ys: The data.
+        model: What is known.
+        base: Where coefficients that are not looked for stay: zero, the identity for
+            rates, or what is known.
+        zero: Coefficients that count as zero: none, or the identity for rates.
+        free: Which parameters are looked for.
+        low: Lowest values of the parameters, zero or less.
+        high: Highest ones, zero or more.
+        identity: Parameters of a map that leaves states as they are, as far as it can.
+        linear_map: From the parameters to the coefficients, row by row; None where each
+            is its own.
+        floor: Lowest variances that the state noise may have.
+        criterion: By which terms are chosen.
+        penalty: The criterion's, of each parameter.
+        multiplier: Of the penalties.
+        trajectory: The data as states x_0..x_T.
+        interpolated: Where that is a guess across a long gap, or before all data.
+        long_gaps: The same, or None where there is no long gap.
+        free_noise: Whether the state noise is free, above the floor; else it is known.
+    """
+
+    ys: Float[Array, "T Ny"]
+    model: StateSpaceModel
+    base: Float[Array, "Nx M"]
+    zero: Float[Array, "Nx M"]
+    free: Bool[Array, "R K"]
+    low: Float[Array, "R K"]
+    high: Float[Array, "R K"]
+    identity: Float[Array, "R K"]
+    linear_map: Float[Array, "n P"] | None
+    floor: Float[Array, "Nx"]
+    criterion: AbstractCriterion
+    penalty: Float[Array, "R K"]
+    multiplier: Float[Array, ""]
+    trajectory: Float[Array, "T_plus_1 Nx"]
+    interpolated: Bool[Array, "T_plus_1"]
+    long_gaps: Bool[Array, "T_plus_1"] | None
+    free_noise: Bool[Array, ""]
+
+    @property
+    def term_penalties(self) -> Float[Array, "R K"]:
+        """What each parameter costs in this fit."""
+        return self.multiplier * self.penalty
+
+    @property
+    def moves(self) -> Float[Array, ""]:
+        """Number of steps that tell of the equations."""
+        return self.model.moves(len(self.ys))
+
+    def departures(self, parameters: Float[Array, "*L R K"]) -> Float[Array, "*L Nx M"]:
+        """Departures of the coefficients."""
+        if self.linear_map is None:
+            return parameters
+        flat = parameters[..., 0, :] @ self.linear_map.T
+        return flat.reshape(*parameters.shape[:-2], *self.base.shape)
+
+    def parameter_gradient(self, slopes: Float[Array, "Nx M"]) -> Float[Array, "R K"]:
+        """Slopes in the parameters, from those in the coefficients."""
+        return (
+            slopes
+            if self.linear_map is None
+            else slopes.reshape(1, -1) @ self.linear_map
+        )
+
+    def parameter_information(self, matrix: Float[Array, "n n"]) -> Float[Array, "m m"]:
+        """Information on the parameters, from that on all coefficients."""
+        return (
+            matrix
+            if self.linear_map is None
+            else self.linear_map.T @ matrix @ self.linear_map
+        )
+
+    def coefficient_covariance(
+        self, matrix: Float[Array, "m m"]
+    ) -> Float[Array, "n n"]:
+        """Covariance of all coefficients, from that of the parameters."""
+        return (
+            matrix
+            if self.linear_map is None
+            else self.linear_map @ matrix @ self.linear_map.T
+        )
+
+    def coefficients(self, parameters: Float[Array, "*L R K"]) -> Array:
+        """The coefficients that parameters stand for."""
+        return self.base + self.departures(parameters)
+
+    def of_rows(self, rows: Bool[Array, "Nx"]) -> Bool[Array, "R #K"]:
+        """Which parameters move coefficients of these equations."""
+        if self.linear_map is None:
+            return rows[:, None]
+        mine = jnp.repeat(rows, self.base.shape[1])
+        return jnp.any((self.linear_map != 0) & mine[:, None], axis=0)[None]
+
+    def all_columns(self) -> Int[Array, "R K"]:
+        """Columns of all parameters."""
+        return jnp.broadcast_to(jnp.arange(self.free.shape[1]), self.free.shape)
+
+    def build(self, unknowns: Unknowns, replace: tuple[str, ...]) -> StateSpaceModel:
+        """The model with these coefficients, and with these of the learnable parts."""
+        C = self.coefficients(unknowns.parameters)
+        return build(self.model, C, unknowns, replace)

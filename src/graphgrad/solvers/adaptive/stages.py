@@ -1,0 +1,170 @@
+"""The stages of the adaptive solver, each compiled once and run for all starts."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from ...compiling import compiled
+from ..trees import where_each
+from .annealing import MOST_UNCHANGED, Annealing, anneal
+from .candidate import Exchange, begin_exchange, recombined
+from .exchange import exchange
+from .plan import Plan
+from .unknowns import Unknowns, model_unknowns
+from .variances import NOISE_PRIOR
+
+MULTIPLIERS = (0.5, 2.0, 8.0, 16.0)
+"""Multiples of the penalty while annealing: one start for each."""
+
+FEW_TERMS = 16
+"""Terms of which random starts may have all."""
+
+
+@compiled
+def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annealing:
+    """Anneal every start, each with a penalty of its own."""
+
+    def one(multiplier: Array, start: Annealing) -> Annealing:
+        return anneal(
+            key,
+            start,
+            plan._replace(multiplier=plan.multiplier * multiplier),
+            engine=engine,
+            learn=learn,
+            steps=settings.anneal,
+            ramp=settings.ramp,
+            until=until,
+        )
+
+    return jax.vmap(one)(jnp.asarray(MULTIPLIERS, plan.ys.dtype), starts)
+
+
+@compiled
+def begin_again(before: Annealing, starts: Exchange) -> Annealing:
+    """Anneal from recombined starts, unless all starts agree."""
+    combined = recombined(starts).at
+    parameters = combined.unknowns.parameters
+    best = starts.best.criterion
+    agree = jnp.max(best) - jnp.min(best) < 0.1
+    return before._replace(
+        unknowns=combined.unknowns,
+        candidates=jnp.broadcast_to(parameters[:, None], before.candidates.shape),
+        trajectory=combined.trajectory,
+        step=jnp.zeros_like(before.step),
+        unchanged=jnp.full_like(before.unchanged, jnp.where(agree, MOST_UNCHANGED, 0)),
+    )
+
+
+@compiled
+def better_starts(new: Exchange, old: Exchange) -> Exchange:
+    """For each start the better one."""
+    better = new.best.criterion < old.best.criterion
+    return jax.vmap(where_each)(better, new, old)
+
+
+@compiled
+def begin_exchanges(unknowns: Unknowns, trajectories: Array) -> Exchange:
+    """Ready to ascend from the support of each start."""
+    return jax.vmap(begin_exchange)(unknowns, trajectories)
+
+
+@compiled
+def random_starts(key: Array, starts: Annealing, plan: Plan) -> Exchange:
+    """Starts with all terms, of random sizes and signs.
+
+    What two terms explain together where a hidden state moves, neither explains while
+    it stands still. A term changes its state by a share of it in each step, three to a
+    hundred in a hundred.
+    """
+    size, level = (
+        jnp.sqrt(jnp.mean(values**2, axis=0))
+        for values in (plan.model.library(plan.trajectory[:-1]), plan.trajectory)
+    )
+    units = jnp.where(size > 0, level[:, None] / jnp.where(size > 0, size, 1), 0)
+    if plan.linear_map is not None:
+        moved = jnp.abs(plan.linear_map) * units.ravel()[:, None]
+        units = jnp.max(moved, axis=0, keepdims=True)
+
+    def draw(key: Array, unknowns: Unknowns) -> Exchange:
+        size_key, sign_key = jax.random.split(key)
+        shape, dtype = plan.free.shape, plan.ys.dtype
+        sizes = 0.03 ** jax.random.uniform(size_key, shape, dtype)
+        signs = jax.random.rademacher(sign_key, shape, dtype)
+        signs = jnp.where(plan.low >= 0, 1, jnp.where(plan.high <= 0, -1, signs))
+        amounts = jnp.clip(signs * sizes * units, plan.low, plan.high)
+        amounts = jnp.where(plan.free, amounts, 0).astype(dtype)
+        unknowns = unknowns._replace(parameters=amounts)
+        return begin_exchange(unknowns, plan.trajectory)
+
+    keys = jax.random.split(key, len(starts.step))
+    return jax.vmap(draw)(keys, starts.unknowns)
+
+
+def with_known_noise(starts: Exchange, plan: Plan) -> Exchange:
+    """Begin again from the best of each start, with the state noise that is known."""
+    known = model_unknowns(plan.model).state_noise
+    return _with_noise(starts, jnp.where(known > 0, known, plan.floor))
+
+
+def with_less_noise(starts: Exchange, plan: Plan, share: float) -> Exchange:
+    """Begin again from the best of each start, with less process noise.
+
+    Args:
+        starts: The fits so far.
+        plan: What stays the same.
+        share: Of the way to the least noise, on a logarithmic scale.
+    """
+    noise = starts.best.unknowns.state_noise
+    return _with_noise(starts, noise ** (1 - share) * plan.floor**share)
+
+
+def _with_noise(starts: Exchange, noise: Array) -> Exchange:
+    unknowns = starts.best.unknowns
+    noise = jnp.broadcast_to(noise, unknowns.state_noise.shape)
+    unknowns = unknowns._replace(state_noise=noise)
+    return begin_exchanges(unknowns, starts.best.trajectory)
+
+
+@compiled
+def noise_if_needed(
+    noisy: Exchange, quiet: Exchange, plan: Plan
+) -> tuple[Exchange, Plan]:
+    """The fits without process noise, unless noise pays for its variances.
+
+    Each variance costs what Akaike's criterion charges for a parameter: what is taken
+    for no noise makes intervals too short. The prior on variances, which keeps them
+    from zero, is no part of the comparison.
+    """
+    cost = 2 * NOISE_PRIOR * jnp.log(noisy.best.unknowns.state_noise) + 2
+    with_noise = noisy.best.criterion + jnp.sum(cost, axis=1)
+    needed = jnp.min(with_noise) < jnp.min(quiet.best.criterion)
+    return where_each(needed, noisy, quiet), plan._replace(
+        free_noise=plan.free_noise & needed
+    )
+
+
+@compiled
+def exchange_starts(
+    key, starts, plan, until, most_here, *, engine, learn, settings
+) -> Exchange:
+    """Ascend and exchange, from every start."""
+
+    def one(start: Exchange) -> Exchange:
+        return exchange(
+            jax.random.fold_in(key, settings.anneal),
+            start,
+            plan,
+            engine=engine,
+            learn=learn,
+            sweeps=settings.sweeps,
+            until=until,
+            most_here=most_here,
+        )
+
+    return jax.vmap(one)(starts)
+
+
+@compiled
+def recombined_starts(starts: Exchange) -> Exchange:
+    """New starts from the equations of all."""
+    return recombined(starts)

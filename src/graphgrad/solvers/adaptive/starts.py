@@ -1,0 +1,128 @@
+"""What a fit begins with: the plan, from data and constraints, and all starts."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...compiling import compiled
+from ...model import (
+    ConstraintSet,
+    FlowMean,
+    LinearGaussian,
+    StateSpaceModel,
+    filled,
+    in_long_gaps,
+)
+from ..criterion import AbstractCriterion, observed_values, term_degrees
+from .annealing import Annealing
+from .annealing_start import begin
+from .plan import Plan
+from .unknowns import model_unknowns
+
+LONG_GAP = 4.5
+"""Steps between observations from which on no straight line is laid between them."""
+
+HIDDEN_STEPS = (1e-1, 1e-2, 1e-3, 1e-4)
+"""Variance of a step of a hidden state in each start, relative to that of x_0."""
+
+LEAST_NOISE = 1e-6
+"""Least variance of the process noise of a step, over the mean square of steps."""
+
+
+@compiled
+def begin_fit(
+    ys: Array,
+    model: StateSpaceModel,
+    criterion: AbstractCriterion,
+    multiplier: Array,
+    constraints: ConstraintSet,
+    learn: tuple[str, ...],
+    gaps: bool,
+) -> tuple[Plan, Annealing]:
+    """The plan, and all starts."""
+    ys = jnp.asarray(ys)
+    states = filled(ys)
+    start = model.initial_mean
+    if not sees_all_states(model):
+        # Least squares about the initial mean, where what is not seen stays.
+        seen = jax.jacfwd(model.observation.mean)(start)
+        away = states - model.observation.mean(start)
+        states = start + away @ jnp.linalg.pinv(seen).T
+    trajectory = jnp.concatenate([model.initial_mean[None], states])
+    # The first state is no datum.
+    interpolated = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
+    free = jnp.asarray(constraints.free)
+    plan = Plan(
+        ys=ys,
+        model=model,
+        base=jnp.asarray(constraints.base, ys.dtype),
+        zero=jnp.asarray(constraints.zero, ys.dtype),
+        free=free,
+        low=jnp.asarray(constraints.low, ys.dtype),
+        high=jnp.asarray(constraints.high, ys.dtype),
+        identity=jnp.asarray(constraints.identity, ys.dtype),
+        linear_map=None
+        if constraints.linear_map is None
+        else jnp.asarray(constraints.linear_map, ys.dtype),
+        floor=_floor(trajectory, model, learn),
+        criterion=criterion,
+        penalty=_penalty(ys, criterion, model, constraints, free),
+        multiplier=multiplier,
+        trajectory=trajectory,
+        interpolated=interpolated,
+        long_gaps=interpolated if gaps else None,
+        free_noise=jnp.array(True),
+    )
+    shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
+    return plan, jax.vmap(lambda share: begin(plan, share))(shares)
+
+
+def long_gaps(ys: Array, model: StateSpaceModel) -> Array:
+    """Rows between observations so far apart that a straight line is no guess."""
+    pace = jnp.ones(len(ys)) if model.schedule is None else model.schedule.pace
+    return in_long_gaps(ys, jnp.cumsum(pace), LONG_GAP)
+
+
+def _penalty(
+    ys: Array,
+    criterion: AbstractCriterion,
+    model: StateSpaceModel,
+    constraints: ConstraintSet,
+    free: Array,
+) -> Float[Array, "R K"]:
+    """The criterion's penalty of each parameter."""
+    degrees = np.broadcast_to(term_degrees(model.library), constraints.base.shape)
+    highest = int(degrees.max())
+    if (
+        constraints.linear_map is not None
+    ):  # the highest of those that a parameter moves
+        moved = jnp.where(
+            jnp.asarray(constraints.linear_map) != 0, degrees.reshape(-1, 1), 0
+        )
+        degrees = jnp.max(moved, axis=0, initial=0)[None]
+    return criterion.penalties(observed_values(ys), free, degrees, highest)
+
+
+def _floor(
+    trajectory: Array, model: StateSpaceModel, learn: tuple[str, ...]
+) -> Float[Array, "Nx"]:
+    """Lowest variances of the process noise.
+
+    As small as keeps logarithms finite and filters sound, unless they are known.
+    """
+    known = model_unknowns(model)
+    least = LEAST_NOISE * jnp.mean(jnp.diff(trajectory[1:], axis=0) ** 2, axis=0)
+    # Of what is not seen, as a share of its first distribution.
+    least = jnp.where(least > 0, least, LEAST_NOISE * known.initial_noise)
+    if isinstance(model.mean, FlowMean):
+        least = least / model.mean.interval
+    if "state_noise" in learn:
+        return least
+    return jnp.maximum(known.state_noise, jnp.where(known.state_noise > 0, 0, least))
+
+
+def sees_all_states(model: StateSpaceModel) -> bool:
+    """Whether an observation is the state itself, with Gaussian noise."""
+    seen = model.observation
+    return isinstance(seen, LinearGaussian) and seen.matrix is None

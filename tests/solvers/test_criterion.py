@@ -1,0 +1,90 @@
+"""Criteria: the contract, and formulas written out by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import graphgrad as gg
+from graphgrad.solvers.criterion import (
+    CRITERIA,
+    ExtendedBIC,
+    choose_criterion,
+    observed_values,
+    term_degrees,
+)
+
+DEGREES = np.array([[0, 1, 1, 2, 2, 2]] * 2)
+FREE = jnp.ones((2, 6), bool).at[1, 5].set(False)
+N = jnp.asarray(100.0)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_every_criterion_has_a_name_and_penalises_every_term(name):
+    criterion = choose_criterion(name, "map")
+    assert criterion.name == name
+    found = criterion.penalties(N, FREE, DEGREES, 2)
+    assert found.shape == FREE.shape
+    assert (found > 0).all()
+    # With one degree alone, each term has the same penalty.
+    same = criterion.penalties(N, FREE, np.zeros_like(DEGREES), 0)
+    np.testing.assert_allclose(same, criterion.flat(N, 11), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ebic", [np.log(100) + 2 * np.log(11)] * 3),
+        (
+            "ebic-by-degree",
+            [
+                np.log(100) + 2 * np.log(p) + 4 * k * np.log(2)
+                for k, p in ((0, 2), (1, 4), (2, 5))
+            ],
+        ),
+        ("bic", [np.log(100)] * 3),
+        ("aic", [2.0] * 3),
+    ],
+)
+def test_penalties_by_hand(name, expected):
+    found = CRITERIA[name]().penalties(N, FREE, DEGREES, 2)
+    np.testing.assert_allclose(found[0, [0, 1, 3]], expected, rtol=1e-6)
+
+
+def test_the_extended_bic_between_bic_and_itself():
+    half = ExtendedBIC(0.5).flat(N, 12)
+    ends = CRITERIA["bic"]().flat(N, 12) + ExtendedBIC().flat(N, 12)
+    np.testing.assert_allclose(half, ends / 2, rtol=1e-6)
+
+
+def test_the_criterion_of_the_dynamics():
+    names = {kind: choose_criterion("auto", kind).name for kind in ("flow", "map")}
+    assert names == {"flow": "ebic-by-degree", "map": "ebic"}
+    with pytest.raises(ValueError, match="`criterion` must be one of 'ebic'"):
+        choose_criterion("mdl", "map")
+
+
+def test_what_is_counted():
+    ys = jnp.ones((5, 2)).at[0, 0].set(jnp.nan)
+    assert observed_values(ys) == 9
+    assert term_degrees(gg.Polynomial(2, 2)).tolist() == [0, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.slow
+def test_a_fit_by_another_criterion():
+    system = gg.systems.lotka_volterra()
+    ys = system.simulate(jax.random.key(0), steps=60, scheme="euler").observations
+    found = gg.adaptive(
+        jax.random.key(1),
+        ys,
+        system.model(dynamics="map"),
+        criterion="aic",
+        weight=2.0,
+        settings=gg.AdaptiveSteps(rounds=1),
+    )
+    assert found.criterion_name == "aic"
+    assert float(found.penalty_multiplier) == 2.0
+    terms, deviance = found.support().sum(), -2 * float(found.log_likelihood)
+    np.testing.assert_allclose(found.criterion, deviance + 4 * terms, rtol=1e-5)
+    unweighted = found.unweighted_criterion
+    np.testing.assert_allclose(unweighted, deviance + 2 * terms, rtol=1e-5)
