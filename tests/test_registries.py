@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 import graphgrad as gg
 from graphgrad import registries
 from graphgrad.cli import app, options
-from graphgrad.dynamics import MOTIONS, left_side
 from graphgrad.engines import AbstractEngine, FilteredLaws, Sweep
 from graphgrad.estimator import fitting
 from graphgrad.model import StateSpaceModel
+from graphgrad.registries import MOTIONS, left_side
 from graphgrad.report.words import DYNAMICS_WORDS
 from graphgrad.selection import Choice
 from helpers.stubs import least_squares

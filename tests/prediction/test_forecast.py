@@ -10,8 +10,8 @@ import graphgrad as gg
 from graphgrad.diagnostics.uncertainty import fit_covariance, state_slopes
 from graphgrad.engines import GaussianSmoother
 from graphgrad.estimator import fitting
-from graphgrad.prediction.draws import Ensemble
 from graphgrad.prediction.evaluation import choose_origins
+from graphgrad.prediction.forecast import Ensemble
 from helpers.oracles import (
     exact_smoother,
     extended_kalman,

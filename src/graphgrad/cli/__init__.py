@@ -5,15 +5,18 @@ without waiting for JAX.
 """
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from .about import version
 from .fit import fit
 from .known_systems import demo, simulate, systems
 from .reproduce import reproduce
 from .runs import compare, forecast, show
+from .terminal import reported
+
+PARTS = ("jax", "jaxlib", "equinox", "numpy", "scikit-learn", "polars")
+"""Packages whose versions matter where results differ."""
 
 # What Click calls ClickException, whose copy Typer has of its own.
 Mistake: Any = typer.BadParameter.__mro__[2]
@@ -32,6 +35,37 @@ Examples:
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+@reported
+def version(
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Also versions of parts, and devices."),
+    ] = False,
+) -> None:
+    """Print the version.
+
+    \b
+    Examples:
+      graphgrad version
+      graphgrad version --verbose
+    """  # noqa: D301
+    import importlib.metadata
+    import platform
+
+    typer.echo(importlib.metadata.version("graphgrad"))
+    if not verbose:
+        return
+    typer.echo(f"python {platform.python_version()} on {platform.platform()}")
+    for part in PARTS:
+        typer.echo(f"{part} {importlib.metadata.version(part)}")
+    import jax
+
+    for device in jax.devices():
+        typer.echo(f"device {device.device_kind} ({device.platform}:{device.id})")
+
+
 for command in (
     *(fit, show, forecast, compare, simulate, systems),
     *(demo, reproduce, version),

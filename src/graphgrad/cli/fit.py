@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..registries import CRITERIA, ENGINES, SOLVERS
-from .errors import listed, reported
+from .terminal import listed, reported
 
 
 @reported

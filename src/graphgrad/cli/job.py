@@ -8,13 +8,13 @@ from typing import Any
 
 from ..data.constraints import read_constraints
 from ..data.files import Table, check_data, read_table
-from ..data.times import row_times
-from ..dynamics import MOTIONS
-from .errors import interruptible
+from ..data.series import row_times
+from ..registries import MOTIONS
 from .folder import check_out, new_folder, put, write_bands
 from .options import write_config
 from .preview import dynamics_of, names_of, preview, state_names, step
 from .summary import header_equations
+from .terminal import interruptible
 
 LEVEL = 0.9
 """Probability of the bands in `states.csv`."""

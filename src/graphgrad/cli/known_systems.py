@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..registries import SYSTEMS
-from .errors import interruptible, reported
+from .terminal import interruptible, reported
 
 SCHEMES = ("flow", "euler")
 DEMOS = ("lorenz", "hare-lynx")

@@ -9,9 +9,8 @@ import numpy as np
 from ..checks import shortened
 from ..data.constraints import read_constraints, with_velocities
 from ..data.files import Table
-from ..data.series import Series
-from ..data.times import step_length
-from ..dynamics import MOTIONS, default_dynamics
+from ..data.series import Series, step_length
+from ..registries import MOTIONS, default_dynamics
 
 COMPILING = 20
 """Seconds that a first fit compiles, on two cores that are not busy."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import interruptible, reported
+from .terminal import interruptible, reported
 
 if TYPE_CHECKING:
     from ..study.plan import Study
@@ -169,7 +169,7 @@ def _run(
     """Say what will be run, and run it."""
     from ..study.running import here, run
     from ..study.tasks import tasks_of
-    from .progress import line, tell, warn_if_busy
+    from .terminal import line, tell, warn_if_busy
 
     tasks = tasks_of(study, realisations, methods=chosen[0], cells=chosen[1])
     missing = len(store.missing(tasks))

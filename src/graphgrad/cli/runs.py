@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .errors import interruptible, reported
+from .terminal import interruptible, reported
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
 
@@ -64,7 +64,7 @@ def forecast(
       graphgrad forecast run/ --steps 10 --level 0.5
     """  # noqa: D301
     from ..checks import check_at_least
-    from ..dynamics import MOTIONS
+    from ..registries import MOTIONS
     from .folder import check_file, new_file, read_header, write_bands
 
     # What is wrong with it is said before anything is imported.
@@ -107,8 +107,8 @@ def compare(
       graphgrad compare run1/ run2/
       graphgrad compare degree1/ degree2/ degree3/ --json
     """  # noqa: D301
-    from ..dynamics import MOTIONS
     from ..estimator import GraphGrad
+    from ..registries import MOTIONS
     from .folder import read_header
 
     names = [str(run) for run in runs]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..dynamics import MOTIONS
+from ..registries import MOTIONS
 
 KEYS = (
     *("dt", "dynamics", "substeps"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_choice
-from .times import time_columns
+from .series import time_columns
 
 MISSING = ("", "na", "nan", "null")
 """What stands for a value that is missing, in any case."""

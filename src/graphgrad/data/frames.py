@@ -13,8 +13,7 @@ from jaxtyping import Float
 from narwhals.exceptions import DuplicateError
 
 from ..checks import check_finite, check_numbers, check_shape
-from .series import Panel, Series
-from .times import as_seconds, time_columns
+from .series import Panel, Series, as_seconds, time_columns
 
 REMEDY = "Give one row for each time step and one column for each quantity seen."
 

@@ -10,7 +10,7 @@ from ..checks import check_at_least, check_choice, check_finite, check_shape
 from ..library import AbstractLibrary, Polynomial
 from ..library.degrees import default_states
 from .constraints import with_velocities
-from .times import time_columns
+from .series import time_columns
 
 
 class Layout(NamedTuple):

@@ -1,10 +1,13 @@
-"""Series of observations as arrays, and panels of them."""
+"""Series of observations as arrays, panels of series, and the times of their rows."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+
+from ..checks import check_finite, check_positive
 
 
 class Series(NamedTuple):
@@ -42,3 +45,62 @@ class Panel(NamedTuple):
     def as_given(self, parts: Sequence[Any]) -> Any:
         """A list of results for a list of series; the one result for one series."""
         return list(parts) if self.several else parts[0]
+
+
+def time_columns(names: Sequence[str]) -> list[str]:
+    """Those of the names that a column of times has: `t`, and `time` in any case.
+
+    A capital `T` may be a temperature, and is not one of them.
+
+    Examples:
+        >>> time_columns(["Time", "prey", "tension", "T"])
+        ['Time']
+    """
+    return [name for name in names if name == "t" or name.lower() == "time"]
+
+
+def as_seconds(times: Any) -> Float[np.ndarray, "T"] | None:
+    """Times as numbers; dates as seconds from the first."""
+    if times is None:
+        return None
+    array = np.asarray(times)
+    if array.dtype.kind in "mM":
+        array = (array - array[:1]) / np.timedelta64(1, "s")
+    elif array.dtype == object and isinstance(array.flat[0], date):
+        array = np.array([(when - array.flat[0]).total_seconds() for when in array])
+    remedy = "Give one number or date for each row."
+    return check_finite("times", array, remedy).ravel()
+
+
+def step_length(times: Sequence[np.ndarray | None], dt: Any = None) -> float:
+    """Length of a step: as given, or the median interval, or 1 without times.
+
+    Args:
+        times: Of the rows of each series, where they are known.
+        dt: The length, if it is given.
+
+    Examples:
+        >>> step_length([np.array([0.0, 0.03, 0.06, 0.09])])
+        0.03
+    """
+    if dt is not None:
+        return check_positive("dt", dt, "Leave it out for the median interval.")
+    intervals = [np.diff(part) for part in times if part is not None]
+    if not intervals or not sum(map(len, intervals)):
+        return 1.0
+    median = float(np.median(np.concatenate(intervals)))
+    # Nine digits: 0.09 less 0.06 is 0.03.
+    rounded = float(f"{median:.9g}")
+    return check_positive("the median step of `times`", rounded, "Sort the rows.")
+
+
+def is_regular(times: np.ndarray | None, dt: float) -> bool:
+    """Whether every row is one step after the row before."""
+    return times is None or np.allclose(np.diff(times), dt, rtol=1e-6, atol=0)
+
+
+def row_times(series: Series, dt: float) -> Float[np.ndarray, "T"]:
+    """When the rows of a series were observed; multiples of dt if nothing says so."""
+    if series.times is not None:
+        return series.times
+    return dt * np.arange(len(series.values))

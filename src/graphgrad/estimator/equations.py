@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_positive
-from ..data.times import is_regular
+from ..data.series import is_regular
 from ..equations import equations, latex, numpy_function, numpy_source, to_sympy
 from ..fits.record import Fit
 from ..graph import to_networkx

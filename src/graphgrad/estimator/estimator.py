@@ -19,13 +19,12 @@ from ..deprecation import renamed
 from ..diagnostics.comparison import Comparison, compare_records
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.term_confidence import fit_posterior, fit_stability
-from ..fits.estimate import normal_band
 from ..fits.record import Fit
+from ..fits.rows import normal_band
 from ..graph import adjacency
 from ..model import refuse_form
-from ..prediction.draws import SOURCES
 from ..prediction.evaluation import Evaluation, evaluate
-from ..prediction.forecast import Forecast, forecast
+from ..prediction.forecast import SOURCES, Forecast, forecast
 from ..prediction.rollout import simulate
 from ..prediction.states import fill, filtered, score, smooth
 from ..report import write_report

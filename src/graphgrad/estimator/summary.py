@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
-from ..dynamics import MOTIONS
 from ..fits.record import Fit
+from ..registries import MOTIONS
 from ..report.text import listed
 from .equations import fit_equations, fit_graph
 

@@ -10,13 +10,11 @@ from jaxtyping import Float
 from ..checks import check_shape
 from ..data.frames import read_inputs, read_panel, select
 from ..data.layout import Layout
-from ..data.series import Panel
-from ..data.times import row_times
+from ..data.series import Panel, row_times
 from ..engines import AbstractEngine
 from ..model import AbstractScaleNoise, Arranged, FlowMean, StateSpaceModel
 from ..solution import PaperSolution, Solution
-from .estimate import StateEstimate
-from .rows import first_means, lay_rows
+from .rows import StateEstimate, at_rows, first_means, lay_rows
 from .starting_model import found_model
 from .task import Task
 
@@ -241,12 +239,3 @@ def complete_fit(
         smoothed=at_rows(data, inferred.path[1:], inferred.spread[1:]),
         trace=trace,
     )
-
-
-def at_rows(
-    data: Arranged,
-    means: Float[np.ndarray, "steps Nx"],
-    covariances: Float[np.ndarray, "steps Nx Nx"],
-) -> list[StateEstimate]:
-    """Estimates at the rows of each series."""
-    return [StateEstimate(means[rows], covariances[rows]) for rows in data.rows]

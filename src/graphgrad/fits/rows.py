@@ -1,6 +1,7 @@
 """The rows that a model is to explain: their schedule, and where series begin."""
 
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,8 +11,7 @@ from jaxtyping import Float
 from ..checks import check_finite, check_series, check_shape
 from ..data.layout import Layout
 from ..data.scales import first_values
-from ..data.series import Panel
-from ..data.times import is_regular, row_times
+from ..data.series import Panel, is_regular, row_times
 from ..model import Arranged, StateSpaceModel, arrange
 
 
@@ -82,3 +82,52 @@ def first_means(
     mean = check_finite("initial", initial[0], remedy)
     check_shape("initial", mean.shape, (n,), remedy)
     return np.broadcast_to(mean, (len(panel.series), n))
+
+
+class StateEstimate(NamedTuple):
+    """States at the times of the observations, and how well they are known.
+
+    Attributes:
+        mean: One row a time, one column a state.
+        covariance: One matrix a time.
+
+    Examples:
+        >>> import numpy as np
+        >>> estimate = StateEstimate(np.zeros((1, 1)), np.ones((1, 1, 1)))
+        >>> estimate.band(0.9).round(2).tolist()
+        [[[-1.64, 1.64]]]
+    """
+
+    mean: Float[np.ndarray, "T Nx"]
+    covariance: Float[np.ndarray, "T Nx Nx"]
+
+    def band(self, level: float = 0.9) -> Float[np.ndarray, "T Nx 2"]:
+        """Lower and upper ends between which each state is with this probability."""
+        variances = np.einsum("tii->ti", self.covariance)
+        return normal_band(self.mean, np.sqrt(np.maximum(variances, 0)), level)
+
+
+def at_rows(
+    data: Arranged,
+    means: Float[np.ndarray, "steps Nx"],
+    covariances: Float[np.ndarray, "steps Nx Nx"],
+) -> list[StateEstimate]:
+    """Estimates at the rows of each series."""
+    return [StateEstimate(means[rows], covariances[rows]) for rows in data.rows]
+
+
+def normal_band(
+    mean: Float[np.ndarray, "*shape"], deviation: Float[np.ndarray, "*shape"], level
+) -> Float[np.ndarray, "*shape 2"]:
+    """Lower and upper ends of the central part of normal distributions."""
+    reach = NormalDist().inv_cdf(0.5 + check_level(level) / 2) * deviation
+    return np.stack([mean - reach, mean + reach], axis=-1)
+
+
+def check_level(level: float) -> float:
+    """A probability strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise ValueError(
+            f"`level` must be between 0 and 1, got {level}. 0.9 means 90 %."
+        )
+    return float(level)

@@ -12,12 +12,10 @@ from jaxtyping import Float
 from ..checks import check_choice, check_finite
 from ..data.layout import Layout
 from ..data.scales import Scales, first_speeds, initial_scales
-from ..data.series import Panel
-from ..data.times import row_times, step_length
-from ..dynamics import default_dynamics
+from ..data.series import Panel, row_times, step_length
 from ..model import Arranged, StateSpaceModel, check_dynamics, state_space_model
 from ..model.constraints import Velocity
-from ..registries import SOLVERS
+from ..registries import SOLVERS, default_dynamics
 from ..solution import PaperSolution, Solution
 from ..solvers.unknowns import fitted
 from .rows import first_means, lay_rows

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least
 from ..data.frames import read_inputs
-from ..data.times import is_regular
+from ..data.series import is_regular
 from ..fits.record import Fit
-from .draws import Draws, Ensemble
+from .forecast import Draws, Ensemble
 from .rollout import divergence
 from .states import filtered_states
 

@@ -10,12 +10,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_finite
 from ..compiling import compiled
 from ..data.frames import filled_in
-from ..data.series import Panel
-from ..data.times import row_times
+from ..data.series import Panel, row_times
 from ..engines import AbstractEngine, FilteredLaws, Sweep
-from ..fits.estimate import StateEstimate
 from ..fits.record import Fit, at_rows
-from ..fits.rows import first_means, lay_rows
+from ..fits.rows import StateEstimate, first_means, lay_rows
 from ..model import Arranged, GaussianNoise, LinearGaussian, StateSpaceModel
 
 ITERATIONS = 5

@@ -4,7 +4,7 @@
 disk or believed before it is checked.
 """
 
-from .format import FORMAT as FORMAT
-from .format import data_hash as data_hash
 from .reading import read as read
+from .writing import FORMAT as FORMAT
+from .writing import data_hash as data_hash
 from .writing import write as write

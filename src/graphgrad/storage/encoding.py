@@ -9,13 +9,13 @@ import jax
 import numpy as np
 
 from ..equations.terms import Monomial, terms
-from ..fits.estimate import normal_band
 from ..fits.record import Fit
+from ..fits.rows import normal_band
 from ..graph import adjacency
 from ..model import AbstractScaleNoise, GaussianNoise
 from ..solution import PaperSolution, Solution
-from .format import data_hash
 from .settings import encode_setting
+from .writing import data_hash
 
 LEVEL = 0.9
 """Probability of the intervals in a header."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .format import FORMAT
+from .writing import FORMAT
 
 DYNAMICS = {"map": "map", "rate": "difference"}
 """What each form of format 1 is today."""

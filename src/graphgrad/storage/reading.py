@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .format import (
+from .format1 import from_format_1
+from .writing import (
     ARRAYS,
     FORMAT,
     FORMER,
@@ -20,7 +21,6 @@ from .format import (
     storable_dtype,
     storable_name,
 )
-from .format1 import from_format_1
 
 # What a reader takes unless more is allowed.
 MAX_BYTES = 2**31
