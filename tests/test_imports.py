@@ -26,9 +26,9 @@ def _imports():
 
 def test_type_checkers_and_python_see_the_same_names():
     told = set(_imports())
-    found = {(room, name) for name, room in gg._HOME.items()}
+    found = {(room, name) for name, room in gg._PACKAGE_OF.items()}
     assert found == {(room, name) for room, name in told if room}
-    assert {name for room, name in told if not room} <= set(gg._ROOMS)
+    assert {name for room, name in told if not room} <= set(gg._PACKAGES)
     for room, name in told:
         value = getattr(gg, name)
         assert name in dir(gg)

@@ -153,11 +153,11 @@ MOTIONS = {
     "map": "map, x[t+1] = C phi(x)",
     "difference": "difference, x[t+1] - x[t] = A phi(x)",
 }
-"""Each of the dynamics in a few words."""
+"""Name and equation of each kind of dynamics."""
 
 
 def left_side(state: str, dynamics: str) -> str:
-    """What an equation is about, as text.
+    """Left side of an equation, as text.
 
     Examples:
         >>> [left_side("fox", kind) for kind in ("flow", "map", "difference")]
@@ -171,11 +171,11 @@ def left_side(state: str, dynamics: str) -> str:
 
 
 def default_dynamics(*, timed: bool, solver: str) -> str:
-    """The flow where something says when rows were observed, the map where not.
+    """The flow if times or dt are given, else the map.
 
     Args:
-        timed: Whether the rows have times, or the interval between them is given.
-        solver: Those of the paper have maps alone.
+        timed: Whether times or dt are given.
+        solver: The paper's solvers only support maps.
 
     Examples:
         >>> default_dynamics(timed=True, solver="adaptive")

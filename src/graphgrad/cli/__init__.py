@@ -1,7 +1,7 @@
 """The command line.
 
-Commands import what they need when they run, so that help and mistakes are answered
-without waiting for JAX.
+Commands import what they need when they run, so that `--help` and errors in options do
+not wait for JAX.
 """
 
 import sys
@@ -16,13 +16,13 @@ from .runs import compare, forecast, show
 from .terminal import reported
 
 PARTS = ("jax", "jaxlib", "equinox", "numpy", "scikit-learn", "polars")
-"""Packages whose versions matter where results differ."""
+"""Packages whose versions `version --verbose` prints."""
 
-# What Click calls ClickException, whose copy Typer has of its own.
-Mistake: Any = typer.BadParameter.__mro__[2]
+# ClickException, which Typer vendors and does not export.
+UsageError: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
-    help="Which quantities act on which, and by what equations.",
+    help="Sparse equations and interaction graphs from noisy time series.",
     epilog="""\b
 Examples:
   graphgrad demo
@@ -31,7 +31,7 @@ Examples:
   graphgrad show run/
   graphgrad forecast run/ --steps 50 --out forecast.csv
 """,
-    # Plain help starts sooner, and mistakes take fewer lines.
+    # Plain help starts faster, and errors take fewer lines.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -41,7 +41,9 @@ Examples:
 def version(
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Also versions of parts, and devices."),
+        typer.Option(
+            "--verbose", "-v", help="Also versions of dependencies, and devices."
+        ),
     ] = False,
 ) -> None:
     """Print the version.
@@ -74,14 +76,14 @@ for command in (
 
 
 def main() -> None:
-    """The command `graphgrad`: a mistake in its options is said in one line, too."""
+    """The command `graphgrad`; errors in its options are one line."""
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except Mistake as mistake:
-        where = getattr(mistake, "ctx", None)
-        who = where.command_path if where else "graphgrad"
-        said = " ".join(mistake.format_message().split()).rstrip(".")
-        typer.echo(f"graphgrad: {said}. See {who} --help.", err=True)
+    except UsageError as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "graphgrad"
+        message = " ".join(error.format_message().split()).rstrip(".")
+        typer.echo(f"graphgrad: {message}. See {command} --help.", err=True)
         status = 2
     except typer.Abort:
         status = 130

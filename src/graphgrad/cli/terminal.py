@@ -1,4 +1,4 @@
-"""What goes to the terminal when things go wrong, and work that Ctrl-C stops."""
+"""Error messages, interrupts and progress of commands on the terminal."""
 
 import os
 import shutil
@@ -17,13 +17,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 BEAT = 0.1
-"""Seconds from one look at the work to the next."""
+"""Seconds between checks for an interrupt."""
 
 
 def reported(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, which says what is wrong in one line and exits with status 2.
+    """Wrap a command: errors are printed in one line, with exit status 2.
 
-    After Ctrl-C it exits with status 130, and says what the interrupt has to say.
+    After Ctrl-C the exit status is 130, and the arguments of the interrupt are printed.
     """
 
     @wraps(command)
@@ -31,11 +31,11 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **kwargs)
         except KeyboardInterrupt as stop:
-            said, *more = stop.args or ("",)
-            for line in (f"\ngraphgrad: stopped{said}.", *more):
+            note, *more = stop.args or ("",)
+            for line in (f"\ngraphgrad: stopped{note}.", *more):
                 typer.echo(line, err=True)
             sys.stdout.flush()
-            # At once: compiled code may still run in another thread.
+            # Do not wait for compiled code in other threads.
             os._exit(130)
         except BrokenPipeError:
             raise
@@ -47,7 +47,7 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def listed(*choices: str) -> str:
-    """Choices in a row, for a line of help.
+    """Join choices for a line of help.
 
     Examples:
         >>> listed("auto", "flow", "map")
@@ -58,7 +58,7 @@ def listed(*choices: str) -> str:
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """Work in a thread of its own, so that Ctrl-C need not wait for compiled code."""
+    """Run a function in a thread, so that Ctrl-C does not wait for compiled code."""
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -78,18 +78,18 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 def warn_if_busy(name: str) -> None:
-    """Times are worth little on a machine that does other things."""
+    """Warn that measured times are too long on a busy machine."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > cores / 2:
         typer.echo(
-            f"{name}: the machine is busy (load {load:.1f} on {cores} cores), so its "
-            "times will be too long.",
+            f"{name}: the machine is busy (load {load:.1f} on {cores} cores), so "
+            "measured times will be too long.",
             err=True,
         )
 
 
-def tell(progress: "Progress") -> None:
-    """Show how far a study is, and how long it will take."""
+def show_progress(progress: "Progress") -> None:
+    """Print the progress of a study and the time left."""
     task = progress.task
     if task is None:
         line(f"0 of {progress.total} chunks")
@@ -98,12 +98,12 @@ def tell(progress: "Progress") -> None:
         line("")
         typer.echo(f"graphgrad: failed: {task}", err=True)
     left = _duration(progress.left or 0)
-    place = f"last {task.cell.label}, {task.method}"
-    line(f"{progress.done} of {progress.total} chunks, about {left} left; {place}")
+    position = f"last {task.cell.label}, {task.method}"
+    line(f"{progress.done} of {progress.total} chunks, about {left} left; {position}")
 
 
 def line(text: str) -> None:
-    """Write over the last line of a terminal that somebody watches."""
+    """Overwrite the last line of an interactive terminal."""
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write("\r" + text[:width].ljust(width) + "\r")

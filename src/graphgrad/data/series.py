@@ -1,4 +1,4 @@
-"""Series of observations as arrays, panels of series, and the times of their rows."""
+"""Series of observations, panels of series, and the times of their rows."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -14,10 +14,10 @@ class Series(NamedTuple):
     """One series as arrays.
 
     Attributes:
-        values: One row a time; NaN where nothing was observed.
-        names: Names of the columns, if they have any.
-        times: When the rows were observed, if that is known.
-        native: What it was made from; None if it comes from a file.
+        values: One row per time; NaN where nothing was observed.
+        names: Names of the columns, if any.
+        times: Times of the rows, if known.
+        native: The original data; None for a file.
     """
 
     values: Float[np.ndarray, "T Ny"]
@@ -27,7 +27,7 @@ class Series(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One series, or several if they came as a list."""
+    """One series, or several if they were given as a list."""
 
     series: tuple[Series, ...]
     several: bool
@@ -43,14 +43,14 @@ class Panel(NamedTuple):
         return self.series[0].values.shape[1]
 
     def as_given(self, parts: Sequence[Any]) -> Any:
-        """A list of results for a list of series; the one result for one series."""
+        """A list of results for a list of series, else the single result."""
         return list(parts) if self.several else parts[0]
 
 
 def time_columns(names: Sequence[str]) -> list[str]:
-    """Those of the names that a column of times has: `t`, and `time` in any case.
+    """The names that denote a column of times: `t`, and `time` in any case.
 
-    A capital `T` may be a temperature, and is not one of them.
+    A capital `T` may be a temperature and is not one of them.
 
     Examples:
         >>> time_columns(["Time", "prey", "tension", "T"])
@@ -60,7 +60,7 @@ def time_columns(names: Sequence[str]) -> list[str]:
 
 
 def as_seconds(times: Any) -> Float[np.ndarray, "T"] | None:
-    """Times as numbers; dates as seconds from the first."""
+    """Times as numbers; dates as seconds since the first."""
     if times is None:
         return None
     array = np.asarray(times)
@@ -76,8 +76,8 @@ def step_length(times: Sequence[np.ndarray | None], dt: Any = None) -> float:
     """Length of a step: as given, or the median interval, or 1 without times.
 
     Args:
-        times: Of the rows of each series, where they are known.
-        dt: The length, if it is given.
+        times: Times of the rows of each series, if known.
+        dt: The length, if given.
 
     Examples:
         >>> step_length([np.array([0.0, 0.03, 0.06, 0.09])])
@@ -89,18 +89,18 @@ def step_length(times: Sequence[np.ndarray | None], dt: Any = None) -> float:
     if not intervals or not sum(map(len, intervals)):
         return 1.0
     median = float(np.median(np.concatenate(intervals)))
-    # Nine digits: 0.09 less 0.06 is 0.03.
+    # Rounded to nine digits, so that 0.09 - 0.06 is 0.03.
     rounded = float(f"{median:.9g}")
     return check_positive("the median step of `times`", rounded, "Sort the rows.")
 
 
 def is_regular(times: np.ndarray | None, dt: float) -> bool:
-    """Whether every row is one step after the row before."""
+    """Whether all rows are one step of dt apart."""
     return times is None or np.allclose(np.diff(times), dt, rtol=1e-6, atol=0)
 
 
 def row_times(series: Series, dt: float) -> Float[np.ndarray, "T"]:
-    """When the rows of a series were observed; multiples of dt if nothing says so."""
+    """Times of the rows of a series; multiples of dt if they are not known."""
     if series.times is not None:
         return series.times
     return dt * np.arange(len(series.values))

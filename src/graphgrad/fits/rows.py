@@ -1,4 +1,4 @@
-"""The rows that a model is to explain: their schedule, and where series begin."""
+"""Rows of the data: their schedule, initial means, and state estimates at them."""
 
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -23,12 +23,12 @@ def lay_rows(
     means: Float[np.ndarray, "series Nx"],
     inputs_between: str = "held",
 ) -> Arranged:
-    """Rows that the model is to explain, with a schedule if they need one.
+    """The rows of the data with the model, which has a schedule if they need one.
 
     Args:
         model: The model of one step.
         panel: The data.
-        inputs: Their inputs.
+        inputs: Inputs, if any.
         dt: Length of a step.
         means: Mean of the state one step before each series.
         inputs_between: As for `arrange`.
@@ -60,7 +60,7 @@ def lay_rows(
 def first_means(
     initial: Any, layout: Layout, panel: Panel
 ) -> Float[np.ndarray, "series Nx"]:
-    """Where each series begins: as is given, or where it was first seen."""
+    """Initial mean of each series: as given, or from the first observations."""
     n = len(layout.states)
     if initial is None or isinstance(initial, str):
         if layout.matrix is None:
@@ -73,7 +73,7 @@ def first_means(
         typical = np.where(seen, whole, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
         firsts = [first_values(series.values, typical) for series in panel.series]
         return np.stack(firsts) @ np.linalg.pinv(layout.matrix).T
-    remedy = "Give `(mean, covariance)`, the mean with one number a state."
+    remedy = "Give `(mean, covariance)`, the mean with one number per state."
     if not (isinstance(initial, tuple | list) and len(initial) == 2):
         raise ValueError(
             f"`initial` must be a mean and a covariance, or 'learn', got {initial!r}. "
@@ -85,11 +85,11 @@ def first_means(
 
 
 class StateEstimate(NamedTuple):
-    """States at the times of the observations, and how well they are known.
+    """Estimates of the states at some times, with their uncertainty.
 
     Attributes:
-        mean: One row a time, one column a state.
-        covariance: One matrix a time.
+        mean: One row per time, one column per state.
+        covariance: One matrix per time.
 
     Examples:
         >>> import numpy as np
@@ -102,7 +102,7 @@ class StateEstimate(NamedTuple):
     covariance: Float[np.ndarray, "T Nx Nx"]
 
     def band(self, level: float = 0.9) -> Float[np.ndarray, "T Nx 2"]:
-        """Lower and upper ends between which each state is with this probability."""
+        """Lower and upper ends of the central interval of each state."""
         variances = np.einsum("tii->ti", self.covariance)
         return normal_band(self.mean, np.sqrt(np.maximum(variances, 0)), level)
 
@@ -112,14 +112,14 @@ def at_rows(
     means: Float[np.ndarray, "steps Nx"],
     covariances: Float[np.ndarray, "steps Nx Nx"],
 ) -> list[StateEstimate]:
-    """Estimates at the rows of each series."""
+    """State estimates at the rows of each series."""
     return [StateEstimate(means[rows], covariances[rows]) for rows in data.rows]
 
 
 def normal_band(
     mean: Float[np.ndarray, "*shape"], deviation: Float[np.ndarray, "*shape"], level
 ) -> Float[np.ndarray, "*shape 2"]:
-    """Lower and upper ends of the central part of normal distributions."""
+    """Lower and upper ends of the central intervals of normal distributions."""
     reach = NormalDist().inv_cdf(0.5 + check_level(level) / 2) * deviation
     return np.stack([mean - reach, mean + reach], axis=-1)
 

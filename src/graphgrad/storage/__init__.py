@@ -1,7 +1,7 @@
-"""Fits on disk: a header in JSON and arrays in NPZ, without pickle.
+"""Saved fits: a header in JSON and arrays in NPZ, without pickle.
 
-`docs/format.md` describes the format. Nothing that is read is executed, unpacked to
-disk or believed before it is checked.
+`docs/format.md` describes the format. Reading executes nothing, unpacks nothing to
+disk, and checks everything before it is used.
 """
 
 from .reading import read as read
