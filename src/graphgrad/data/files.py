@@ -107,7 +107,7 @@ def _times(name: str, cells: Any) -> tuple[np.ndarray, tuple[str, ...] | None]:
     back = np.flatnonzero(np.diff(times) <= 0)
     if len(back):
         raise ValueError(
-            f"`data` must have times that rise, got row {back[0] + 2} of column "
+            f"`data` must have increasing times, got row {back[0] + 2} of column "
             f"{name!r} no later than the row before. Sort the rows."
         )
     return times, stamps

@@ -179,10 +179,10 @@ def _scores(fit: Fit) -> dict[str, Any]:
     }
     if not isinstance(fit.solution, PaperSolution):
         scores["extended BIC"] = float(fit.solution.criterion)
-    length = "in a unit of time" if fit.dynamics == "flow" else "in a step"
+    unit = "per unit of time" if fit.dynamics == "flow" else "per step"
     names = (
-        f"deviation of the process noise {length}",
-        "deviation of the measurement noise",
+        f"standard deviation of the process noise {unit}",
+        "standard deviation of the measurement noise",
     )
     for name, variances in zip(names, fit.variances, strict=True):
         deviations = ", ".join(f"{value:.3g}" for value in np.sqrt(variances)[:6])
