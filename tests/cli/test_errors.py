@@ -46,7 +46,7 @@ def _fails(*arguments):
         ("x,y\n1,\n2,NaN\n3,NA\n", "an observation in every column, got none in 'y'"),
         ("x,y\n1,2\n2,inf\n3,4\n", "finite, got inf in row 2, column 'y'"),
         ("x,\n1,2\n2,3\n3,4\n", "must name each column, got none for column 2"),
-        ("t\n1\n2\n3\n", "a column beside the times"),
+        ("t\n1\n2\n3\n", "a column other than the times"),
         ("t,time,x\n1,1,2\n2,2,3\n3,3,4\n", "must have one column of times"),
         ("t,x\n1,2\n1,3\n3,4\n", "increasing times, got row 2 of column 't'"),
         ("t,x\n1,2\n,3\n3,4\n", "a time for each row, got nan in row 2"),

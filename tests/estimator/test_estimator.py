@@ -239,25 +239,25 @@ def test_progress_line_only_on_a_terminal(monkeypatch):
     for terminal, patience in ((True, 0), (True, 99), (False, 0)):
         stream = Terminal(terminal)
         with ProgressLine(stream, patience) as line:
-            callback = line.beside(reports.append)
+            callback = line.wrap(reports.append)
             assert callback is not None
             callback(progress)
             # A solver without a callback runs in one compiled loop.
-            assert line.beside(None) is None
+            assert line.wrap(None) is None
             time.sleep(0.1)
         shown = terminal and patience == 0
         assert ("graphgrad: 0 s, " in stream.getvalue()) == shown
         # It is cleared at the end.
         assert not shown or stream.getvalue().endswith("\r" + 39 * " " + "\r")
     assert reports == [progress] * 3
-    assert line.beside(reports.append) == reports.append
+    assert line.wrap(reports.append) == reports.append
 
 
 def test_progress_line_shows_time_left_in_a_stage(monkeypatch):
     monkeypatch.setenv("COLUMNS", "140")
     stream = Terminal(True)
     with ProgressLine(stream, 0) as line:
-        callback = line.beside(lambda _: None)
+        callback = line.wrap(lambda _: None)
         assert callback is not None
         callback(AdaptiveProgress("refine", 10, 150, -np.inf, 4))
         time.sleep(0.2)

@@ -234,7 +234,7 @@ def test_verdicts_name_each_fault():
             np.diff(good, axis=0) / 1.5,
             "autocorrelated .* process noise may be too large",
         ),
-        (2 * good, r"2 times as large as expected .* noise is larger"),
+        (2 * good, r"2 times the expected size .* noise is larger"),
         (0.5 * good, r"noise is smaller"),
         (rng.standard_t(2, size=(300, 1)), "heavy tails"),
         (rng.exponential(size=(300, 1)) - 1, "not normal"),

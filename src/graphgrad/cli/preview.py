@@ -77,18 +77,18 @@ def names_of(series: Series | None) -> tuple[str, ...]:
 
 def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
     """The dynamics of a fit, and the reason."""
-    asked, why = options["dynamics"], ""
+    requested, why = options["dynamics"], ""
     if options["dt"] is not None:
         why = "--dt is given"
     if table.series.times is not None:
         why = f"column {table.clock} has the times"
-    if asked == "flow" and not why:
+    if requested == "flow" and not why:
         raise ValueError(
             "`--dynamics` must be map or difference without times, got flow. Give "
             "--dt, or a column t or time; --dt 1 counts time in rows."
         )
-    if asked != "auto":
-        return asked, "as requested"
+    if requested != "auto":
+        return requested, "as requested"
     chosen = default_dynamics(timed=bool(why), solver=options["solver"])
     if options["solver"] != "adaptive":
         return chosen, "the paper's solvers support only maps"

@@ -86,8 +86,8 @@ def as_json(header: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _learnt(header: Mapping[str, Any]) -> bool:
-    asked = header.get("settings", {}).get("state_noise")
-    return isinstance(asked, str) and asked == "learn"
+    requested = header.get("settings", {}).get("state_noise")
+    return isinstance(requested, str) and requested == "learn"
 
 
 def _shown(value: float | None) -> str:

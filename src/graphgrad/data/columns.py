@@ -166,7 +166,9 @@ def _choose(
     if columns is not None:
         chosen = [check_choice("--columns", name, chosen) for name in columns]
     if not chosen:
-        raise ValueError(f"`data` must have a column beside the times, got {names}.")
+        raise ValueError(
+            f"`data` must have a column other than the times, got {names}."
+        )
     if "" in chosen:
         raise ValueError(
             f"`data` must name each column, got none for column {names.index('') + 1}. "

@@ -151,14 +151,14 @@ def _check_column(path: Path, name: str, values: np.ndarray) -> None:
             f"`data` must be finite, got {values[far[0]]} in row {far[0] + 1}, column "
             f"{name!r}. Leave the cell empty if nothing was observed."
         )
-    seen = values[~np.isnan(values)]
-    if not len(seen):
+    observed = values[~np.isnan(values)]
+    if not len(observed):
         raise ValueError(
             f"`data` must have an observation in every column, got none in {name!r}. "
             "Leave it out with --columns; --states names hidden states."
         )
-    if (seen == seen[0]).all():
+    if (observed == observed[0]).all():
         raise ValueError(
-            f"`data` must have columns that vary, got {seen[0]:g} in all rows of "
+            f"`data` must have columns that vary, got {observed[0]:g} in all rows of "
             f"{name!r}. Leave it out with --columns."
         )

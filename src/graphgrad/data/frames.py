@@ -169,7 +169,7 @@ def _read(part: Any, times: Any, name: str) -> Series:
     states = [c for c in named if c not in clock]
     if not states:
         raise ValueError(
-            f"`{name}` must have a column beside the times, got {named}. {REMEDY}"
+            f"`{name}` must have a column other than the times, got {named}. {REMEDY}"
         )
     values = [_column(frame[c], name) for c in states]
     return Series(np.stack(values, axis=1), tuple(states), as_seconds(times), part)

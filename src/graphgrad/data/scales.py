@@ -98,7 +98,8 @@ def first_speeds(
     """
     there = [~np.isnan(x) for x in values]
     parts = [
-        (t[seen], x[seen]) for t, x, seen in zip(times, values, there, strict=True)
+        (t[observed], x[observed])
+        for t, x, observed in zip(times, values, there, strict=True)
     ]
     longest = max(len(x) for _, x in parts)
     lag, squares, spans = 1, 0.0, 1.0

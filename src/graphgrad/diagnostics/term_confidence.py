@@ -80,8 +80,8 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     errors = np.where(known, fit.standard_errors, 1.0)
     odds = ((away / errors) ** 2 - fit.term_penalties) / 2
     # Larger odds are not resolved by this approximation.
-    sure = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
-    return np.where(away != 0, np.where(known, sure, 1.0), 0.0)
+    confidence = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
+    return np.where(away != 0, np.where(known, confidence, 1.0), 0.0)
 
 
 def _learnt_inside(fit: Fit) -> tuple[str, ...]:

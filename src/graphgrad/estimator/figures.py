@@ -48,7 +48,7 @@ def states(
     given = {
         "times": fit.times(number),
         "deviations": np.sqrt(np.maximum(spread, 0)),
-        "data": fit.seen_states(number),
+        "data": fit.observed_states(number),
         "states": fit.layout.states,
     }
     return plots.plot_states(estimate.mean, ax=ax, **{**given, **options})
@@ -113,7 +113,7 @@ def phase(
         steps = len(trajectory) - 1
         alone = simulate(key, fit, trajectory[0], steps, inputs=acting)
     given = {
-        "data": fit.seen_states(number),
+        "data": fit.observed_states(number),
         "simulated": alone,
         "rate": rate_of(fit) if fit.dynamics == "flow" else None,
         "states": fit.layout.states,

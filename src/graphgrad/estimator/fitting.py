@@ -53,12 +53,12 @@ def fit_data(
     if settings["solver"] == "adaptive":
         callback = recorded(callback, trace)
     with ProgressLine(sys.stderr) as line:
-        solution = solve(key, task, line.beside(callback))
+        solution = solve(key, task, line.wrap(callback))
         too_long = solution.outcome is Outcome.interval_too_long
         if too_long and settings["dynamics"] == "auto" and _valid_for_maps(settings):
             # For example, an alternating series is not a flow.
             mapped = make_task(settings, panel, task.inputs, "map")
-            other = solve(key, mapped, line.beside(callback))
+            other = solve(key, mapped, line.wrap(callback))
             if explains_better(other, solution, task.unit_penalty):
                 task, solution = mapped, with_interval_warning(other, mapped.prepared)
     return complete_fit(task, solution, infer(key, task, solution), tuple(trace))

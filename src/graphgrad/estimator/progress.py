@@ -48,7 +48,7 @@ class ProgressLine:
         if self.active:
             self._thread.join()
 
-    def beside(self, callback: Callable | None) -> Callable | None:
+    def wrap(self, callback: Callable | None) -> Callable | None:
         """Wrap a callback so that it also updates the line; None stays None."""
         if callback is None or not self.active:
             return callback

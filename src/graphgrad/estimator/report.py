@@ -53,7 +53,7 @@ def fit_findings(
     steps = check_at_least("forecast", steps, 0, "0 leaves the forecast out.")
     layout = fit.layout
     shown = prepare(fit.coefficients, layout.library, layout.variables, fit.dynamics)
-    sure, source = _confidence(fit, term_confidence)
+    confidence, source = _confidence(fit, term_confidence)
     ahead, notes = _ahead(key, fit, steps)
     rows = [len(series.values) for series in fit.panel.series]
     found = fit_residuals(key, fit)
@@ -67,7 +67,7 @@ def fit_findings(
         coefficients=fit.coefficients,
         dynamics=fit.dynamics,
         standard_errors=fit.standard_errors,
-        term_confidence=sure,
+        term_confidence=confidence,
         edge_confidence=edge_confidence,
         edge_strength=_strengths(fit),
         latex=tuple(fit_latex(fit)),
@@ -115,8 +115,8 @@ def _field(fit: Fit) -> dict[str, Any]:
     if fit.dynamics != "flow" or len(fit.layout.states) < 2:
         return {}
     means = np.concatenate([estimate.mean for estimate in fit.smoothed])
-    seen = [fit.seen_states(i) for i in range(len(fit.panel.series))]
-    there = np.concatenate([means, *seen])[:, :2]
+    observed = [fit.observed_states(i) for i in range(len(fit.panel.series))]
+    there = np.concatenate([means, *observed])[:, :2]
     there = np.where(np.isfinite(there), there, np.nan)
     if np.isnan(there).all(axis=0).any():
         return {}

@@ -51,7 +51,7 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
     """One sentence per edge, of the strongest if there are many."""
     errors, away = fit.standard_errors, np.abs(fit.solution.departures())
     known = errors > 0
-    sure = np.divide(away, errors, out=np.full(away.shape, np.inf), where=known)
+    z_scores = np.divide(away, errors, out=np.full(away.shape, np.inf), where=known)
     edges = list(graph.edges(data=True))
     if len(edges) > MOST_EDGES:
         strongest = sorted(edges, key=lambda edge: -edge[2].get("strength", 0.0))
@@ -60,13 +60,13 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
     for source, target, data in edges:
         i = fit.layout.states.index(target)
         columns = [fit.layout.terms.index(term) for term in data["terms"]]
-        best = float(max(sure[i, j] for j in columns))
+        best = float(max(z_scores[i, j] for j in columns))
         how = f"{best:.0f} standard errors from 0" if best < np.inf else "as given"
         if "confidence" in data:
             how += f", confidence {100 * data['confidence']:.0f} %"
-        whom = "itself" if source == target else target
+        object_ = "itself" if source == target else target
         lines.append(
-            f"{source} acts on {whom} through {_listed(data['terms'])}, {how}."
+            f"{source} acts on {object_} through {_listed(data['terms'])}, {how}."
         )
     moved = {target for _, target in graph.edges}
     lines += [f"Nothing acts on {s}." for s in fit.layout.states if s not in moved]

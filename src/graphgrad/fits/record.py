@@ -137,7 +137,7 @@ class Fit(NamedTuple):
         """Variances of process and measurement noise; ones without a scale."""
         noises = self.model.transition.noise, self.model.observation.noise
         sizes = len(self.layout.states), self.panel.n_columns
-        state, seen = (
+        state, observed = (
             np.asarray(noise.variances)
             if isinstance(noise, AbstractScaleNoise)
             else np.ones(size)
@@ -145,10 +145,10 @@ class Fit(NamedTuple):
         )
         if self.noise_free:  # the filter itself uses a small positive variance
             state = np.zeros_like(state)
-        return state, seen
+        return state, observed
 
     @property
-    def seen(self) -> list[str | None]:
+    def observed(self) -> list[str | None]:
         """The state that each column observes directly, or None."""
         H = self.layout.matrix
         if H is None:
@@ -160,11 +160,11 @@ class Fit(NamedTuple):
             for row in H
         ]
 
-    def seen_states(self, number: int) -> Float[np.ndarray, "T Nx"]:
+    def observed_states(self, number: int) -> Float[np.ndarray, "T Nx"]:
         """Data of a series in the columns of their states; NaN elsewhere."""
         values, states = self.panel.series[number].values, self.layout.states
         out = np.full((len(values), len(states)), np.nan)
-        for j, name in enumerate(self.seen):
+        for j, name in enumerate(self.observed):
             if name is not None:
                 out[:, states.index(name)] = values[:, j]
         return out
@@ -178,7 +178,7 @@ class Fit(NamedTuple):
         """Names of the columns: their own, those of the states, or y1, y2, ..."""
         if self.panel.names is not None:
             return self.panel.names
-        given = [name or f"y{j + 1}" for j, name in enumerate(self.seen)]
+        given = [name or f"y{j + 1}" for j, name in enumerate(self.observed)]
         return tuple(given)
 
     @property

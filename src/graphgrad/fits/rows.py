@@ -69,8 +69,10 @@ def first_means(
                 f"{initial!r}. Give mean and covariance of the first state."
             )
         whole = np.concatenate([series.values for series in panel.series])
-        seen = ~np.isnan(whole)
-        typical = np.where(seen, whole, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        observed = ~np.isnan(whole)
+        typical = np.where(observed, whole, 0).sum(axis=0) / np.maximum(
+            observed.sum(axis=0), 1
+        )
         firsts = [first_values(series.values, typical) for series in panel.series]
         return np.stack(firsts) @ np.linalg.pinv(layout.matrix).T
     remedy = "Give `(mean, covariance)`, the mean with one number per state."

@@ -186,8 +186,8 @@ def _of_states(
 ) -> Float[np.ndarray, "Nx"]:
     """Variances of states from those of their observations."""
     back = np.linalg.pinv(H)
-    seen = np.diag(back @ H) > 0.5
-    return np.where(seen, back**2 @ variances, otherwise)
+    observed = np.diag(back @ H) > 0.5
+    return np.where(observed, back**2 @ variances, otherwise)
 
 
 def _steps_per_row(panel: Panel, dt: float) -> float:
@@ -205,8 +205,8 @@ def _check_rows(panel: Panel) -> None:
             f"(n_samples={rows}). Equations need a longer series; 50 rows are few."
         )
     whole = np.concatenate([series.values for series in panel.series])
-    seen = np.where(np.isnan(whole), 0, whole)
-    check_finite("y", seen, "NaN means not observed.")
+    observed = np.where(np.isnan(whole), 0, whole)
+    check_finite("y", observed, "NaN means not observed.")
     empty = np.flatnonzero(np.isnan(whole).all(axis=0))
     if len(empty):
         at = int(empty[0])

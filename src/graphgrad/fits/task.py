@@ -42,8 +42,8 @@ class Task(NamedTuple):
     @property
     def unit_penalty(self) -> float:
         """Extended BIC penalty of a coefficient, independent of its degree."""
-        seen = np.sum(~np.isnan(self.prepared.data.ys))
-        return float(np.log(seen) + 2 * np.log(max(1, self.n_open)))
+        observed = np.sum(~np.isnan(self.prepared.data.ys))
+        return float(np.log(observed) + 2 * np.log(max(1, self.n_open)))
 
     @property
     def term_penalty(self) -> float:
@@ -66,8 +66,8 @@ def make_task(
         inputs: Inputs, if any.
         dynamics: Overrides the dynamics of the settings.
     """
-    asked = settings["dynamics"] if dynamics is None else dynamics
-    dynamics = choose_dynamics(asked, panel, settings["dt"], settings["solver"])
+    requested = settings["dynamics"] if dynamics is None else dynamics
+    dynamics = choose_dynamics(requested, panel, settings["dt"], settings["solver"])
     constraints = settings["constraints"]
     layout = lay_out(
         columns=panel.names,

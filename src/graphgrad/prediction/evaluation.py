@@ -90,8 +90,8 @@ def evaluate(
         future = None
         if driving is not None:
             future = driving.series[0].values[origin : origin + horizon]
-        states, seen = draws.after(distributions, origin - 1, horizon, future)
-        forecasts.append(seen)
+        states, observed = draws.after(distributions, origin - 1, horizon, future)
+        forecasts.append(observed)
         gone.append(divergence(states.members)[0])
     return evaluation(series.values, chosen, forecasts, np.mean(gone, axis=0))
 
@@ -134,13 +134,15 @@ def evaluation(
     means = np.stack([forecast.mean for forecast in forecasts])
     bands = np.stack([forecast.band() for forecast in forecasts])
     last = np.stack([_last_seen(ys[:o]) for o in origins])[:, None]
-    seen = ~np.isnan(truth) & ~np.isnan(bands[..., 0])
+    observed = ~np.isnan(truth) & ~np.isnan(bands[..., 0])
     inside = (bands[..., 0] <= truth) & (truth <= bands[..., 1])
-    share = np.where(seen, inside, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    share = np.where(observed, inside, 0).sum(axis=0) / np.maximum(
+        observed.sum(axis=0), 1
+    )
     return Evaluation(
         rmse=_rmse(means - truth),
         persistence=_rmse(last - truth),
-        coverage=np.where(seen.any(axis=0), share, np.nan),
+        coverage=np.where(observed.any(axis=0), share, np.nan),
         level=forecasts[0].level,
         diverged=diverged,
         origins=origins,
@@ -156,17 +158,17 @@ def _last_seen(ys: np.ndarray) -> np.ndarray:
 
 def _rmse(errors: np.ndarray) -> np.ndarray:
     """RMSE over origins, of observed entries."""
-    seen = ~np.isnan(errors)
-    squares = np.where(seen, errors, 0) ** 2
-    mean = squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    return np.where(seen.any(axis=0), np.sqrt(mean), np.nan)
+    observed = ~np.isnan(errors)
+    squares = np.where(observed, errors, 0) ** 2
+    mean = squares.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return np.where(observed.any(axis=0), np.sqrt(mean), np.nan)
 
 
 def _mean_square(errors: np.ndarray) -> float:
-    seen = errors[~np.isnan(errors)]
-    return float(np.sqrt(np.mean(seen**2))) if len(seen) else np.nan
+    observed = errors[~np.isnan(errors)]
+    return float(np.sqrt(np.mean(observed**2))) if len(observed) else np.nan
 
 
 def _mean(shares: np.ndarray) -> float:
-    seen = shares[~np.isnan(shares)]
-    return float(np.mean(seen)) if len(seen) else np.nan
+    observed = shares[~np.isnan(shares)]
+    return float(np.mean(observed)) if len(observed) else np.nan

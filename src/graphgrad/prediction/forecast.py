@@ -130,7 +130,7 @@ class Draws(NamedTuple):
         if distributions.slopes is not None:
             # The estimate of the last state depends on the coefficients.
             x += self.departures @ distributions.slopes[row].T
-        states, seen = roll(
+        states, observed = roll(
             self.noise_key,
             fit.model,
             coefficients,
@@ -141,7 +141,7 @@ class Draws(NamedTuple):
             inputs=inputs,
             paces=paces,
         )
-        return Ensemble(states, self.level), Ensemble(seen, self.level)
+        return Ensemble(states, self.level), Ensemble(observed, self.level)
 
 
 class Distributions(NamedTuple):
@@ -226,14 +226,14 @@ def forecast(
         times = _times_ahead(at, begin, fit.dynamics, inputs)
         paces, rows = _grid(np.diff(times, prepend=begin) / dt)
         steps = len(paces)
-    states, seen = draws.after(distributions, -1, steps, inputs, paces)
-    states, seen = (
-        Ensemble(part.members[:, rows], part.level) for part in (states, seen)
+    states, observed = draws.after(distributions, -1, steps, inputs, paces)
+    states, observed = (
+        Ensemble(part.members[:, rows], part.level) for part in (states, observed)
     )
     share, message = divergence(states.members)
     if message:
         warnings.warn(message, stacklevel=4)
-    return Forecast(states, seen, times, share, message)
+    return Forecast(states, observed, times, share, message)
 
 
 def _times_ahead(

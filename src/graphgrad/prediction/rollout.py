@@ -137,7 +137,7 @@ def roll(
         remedy = "Give one row for each step, one column for each input."
         check_shape("future_inputs", inputs.shape, (steps, n_inputs), remedy)
         acting = jnp.asarray(inputs)
-    states, seen = _roll(
+    drawn = _roll(
         key,
         model,
         jnp.asarray(coefficients),
@@ -148,7 +148,8 @@ def roll(
         steps,
         noise,
     )
-    return np.swapaxes(np.asarray(states), 0, 1), np.swapaxes(np.asarray(seen), 0, 1)
+    states, observed = (np.swapaxes(np.asarray(part), 0, 1) for part in drawn)
+    return states, observed
 
 
 def divergence(

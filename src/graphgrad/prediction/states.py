@@ -75,10 +75,10 @@ def fill(
     Arguments as for `smooth`.
     """
     panel, estimates, _ = smoothed_rows(key, fit, y, times, inputs)
-    seen = fit.model.observation.mean
+    observed = fit.model.observation.mean
     return panel.as_given(
         [
-            filled_in(series, np.asarray(seen(jnp.asarray(estimate.mean))))
+            filled_in(series, np.asarray(observed(jnp.asarray(estimate.mean))))
             for series, estimate in zip(panel.series, estimates, strict=True)
         ]
     )

@@ -51,13 +51,13 @@ class Stored:
             )
         return array
 
-    def dynamics(self, asked: Any) -> str:
+    def dynamics(self, requested: Any) -> str:
         """Dynamics of the fit, which must agree with those of the settings."""
         found = check_dynamics(self.header["dynamics"])
-        if asked not in ("auto", found):
+        if requested not in ("auto", found):
             raise ValueError(
                 f"its dynamics in model.json are {found!r}, and in its settings "
-                f"{asked!r}"
+                f"{requested!r}"
             )
         return found
 
@@ -79,7 +79,7 @@ class Stored:
             raise ValueError("its inputs are not those that it names")
         several = bool(data["several"])
         if len(series) > 1 and not several:
-            raise ValueError("it has several series and says that it has one")
+            raise ValueError("it has several series but is marked as one")
         return (
             Panel(tuple(series), several),
             Panel(tuple(inputs), several) if inputs else None,
@@ -113,7 +113,7 @@ class Stored:
                 )
             stored.append(jnp.asarray(array))
         if f"model_{len(leaves)}" in self.arrays:
-            raise ValueError("its model has more arrays than its settings say")
+            raise ValueError("its model has more arrays than its settings allow")
         rest = eqx.filter(model, eqx.is_array, inverse=True)
         return eqx.combine(jax.tree.unflatten(tree, stored), rest)
 

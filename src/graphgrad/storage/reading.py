@@ -169,7 +169,7 @@ def _read_npy(path: Path, name: str, content: bytes) -> np.ndarray:
         if not storable_dtype(dtype):
             raise _fault(path, f"{name!r} holds {dtype}, not numbers")
         if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-            raise _fault(path, f"{name!r} is not as long as its shape says")
+            raise _fault(path, f"{name!r} does not have the length of its shape")
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)
     except _DAMAGE as error:

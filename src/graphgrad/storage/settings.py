@@ -44,7 +44,7 @@ UNNAMED = (
     StopGradientResampling,
     *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal, Velocity),
 )
-"""Classes that a file may name, beside those of the registries."""
+"""Classes that a file may name, in addition to those of the registries."""
 
 REGISTRIES = (ENGINES, PROPOSALS, DIFFERENTIABLE, PENALTIES)
 """Registries of classes that a file may name."""
