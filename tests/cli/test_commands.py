@@ -247,8 +247,8 @@ def test_changed_dynamics_are_printed(quick, tmp_path, monkeypatch):
     run = _invoke("fit", "data.csv", "--degree", "1", "--out", tmp_path / "run")
     assert run.exit_code == 0, run.output
     assert (
-        "Dynamics: map, x[t+1] = C phi(x), in the end: the interval is too long for a "
-        "flow, and this explains the data better." in run.stdout
+        "Dynamics changed to map, x[t+1] = C phi(x): the interval is too long for a "
+        "flow, and the extended BIC is lower." in run.stdout
     )
 
 

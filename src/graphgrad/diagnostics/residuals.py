@@ -136,7 +136,7 @@ def verdicts(
         >>> for line in verdicts([noise], ["prey", "fox"], normal=True):
         ...     print(line)
         prey: no autocorrelation, normal, expected size.
-        fox: autocorrelated (p = ...): terms or states may be missing.
+        fox: autocorrelated (p = ...): terms or states may be missing. ...
     """
     lines = []
     for j, name in enumerate(columns):
