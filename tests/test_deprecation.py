@@ -1,4 +1,4 @@
-"""Old public names: each leads to the new one, and says so once."""
+"""Deprecated names: each calls the new one and warns once."""
 
 import warnings
 
@@ -39,7 +39,7 @@ def _tuning(_):
         (_tuning, "Tuning.weight", "Tuning.penalty", 0.5),
     ],
 )
-def test_old_names_lead_to_new_ones_and_say_so_once(use, old, new, value, monkeypatch):
+def test_old_names_work_and_warn_once(use, old, new, value, monkeypatch):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("default")
         assert [use(monkeypatch) for _ in range(3)] == [value] * 3
@@ -48,7 +48,7 @@ def test_old_names_lead_to_new_ones_and_say_so_once(use, old, new, value, monkey
     assert found[0].category is FutureWarning
 
 
-def test_old_names_go_when_they_were_said_to():
+def test_old_names_are_removed_on_time():
     """With 0.3.0: delete what calls `renamed` until then, and its tests."""
     assert tuple(map(int, gg.__version__.split(".")[:2])) < (0, 3)
 

@@ -1,4 +1,4 @@
-"""What `import graphgrad` gives, and what it waits with."""
+"""Public names of `import graphgrad`, which are imported on first access."""
 
 import ast
 import subprocess
@@ -14,7 +14,7 @@ HEAVY = ("jax", "numpy", "sklearn", "polars", "rich", "matplotlib")
 
 
 def _imports():
-    """Rooms and names of the imports that type checkers see."""
+    """Packages and names of the imports that type checkers see."""
     tree = ast.parse(Path(gg.__file__).read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     for node in block.body:
@@ -25,15 +25,15 @@ def _imports():
 
 
 def test_type_checkers_and_python_see_the_same_names():
-    told = set(_imports())
-    found = {(room, name) for name, room in gg._HOME.items()}
-    assert found == {(room, name) for room, name in told if room}
-    assert {name for room, name in told if not room} <= set(gg._ROOMS)
-    for room, name in told:
+    imported = set(_imports())
+    found = {(package, name) for name, package in gg._PACKAGE_OF.items()}
+    assert found == {(package, name) for package, name in imported if package}
+    assert {name for package, name in imported if not package} <= set(gg._PACKAGES)
+    for package, name in imported:
         value = getattr(gg, name)
         assert name in dir(gg)
-        if room:
-            assert value is getattr(sys.modules[f"graphgrad.{room}"], name)
+        if package:
+            assert value is getattr(sys.modules[f"graphgrad.{package}"], name)
         else:
             assert value is sys.modules[f"graphgrad.{name}"]
 
@@ -51,7 +51,7 @@ def test_the_version_is_that_of_the_package():
     assert "__version__" in dir(gg)
 
 
-def test_a_name_is_the_function_and_not_the_room_of_the_same_name():
+def test_a_name_is_the_function_and_not_the_package():
     code = (
         "import graphgrad.equations, graphgrad.demo, graphgrad as gg; "
         "from graphgrad.equations import latex; "
@@ -61,7 +61,7 @@ def test_a_name_is_the_function_and_not_the_room_of_the_same_name():
     assert run.returncode == 0, run.stderr
 
 
-def test_what_is_not_there_is_said():
+def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError, match="'graphgrad' has no attribute 'nothing'"):
         gg.nothing  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 

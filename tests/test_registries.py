@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 import graphgrad as gg
 from graphgrad import registries
 from graphgrad.cli import app, options
-from graphgrad.dynamics import MOTIONS, left_side
 from graphgrad.engines import AbstractEngine, FilteredDistributions, Sweep
 from graphgrad.estimator import fitting
 from graphgrad.model import StateSpaceModel
+from graphgrad.registries import MOTIONS, left_side
 from graphgrad.report.words import DYNAMICS_WORDS
 from graphgrad.selection import Choice
 from helpers.stubs import least_squares
@@ -159,12 +159,12 @@ def test_help_lists_the_choices(name):
 
 
 def test_every_dynamics_can_be_read():
-    """Who adds one says how it reads; these are the places."""
+    """Each kind of dynamics has a text and a left side."""
     assert all(left_side("x", kind) for kind in registries.DYNAMICS)
     assert set(DYNAMICS_WORDS) == set(MOTIONS) == set(registries.DYNAMICS)
 
 
-def test_names_that_are_no_text_are_no_choices():
+def test_names_that_are_not_text_are_not_choices():
     """As a damaged file may have them."""
     assert json.loads("[1]") not in registries.DYNAMICS
     assert None not in registries.DYNAMICS

@@ -1,4 +1,4 @@
-"""graphgrad: which quantities act on which, and by what equations."""
+"""graphgrad: sparse equations and interaction graphs from noisy time series."""
 
 import sys
 from importlib import import_module
@@ -84,8 +84,8 @@ if TYPE_CHECKING:
     from .solvers import s_graphgrad as s_graphgrad
     from .solvers import true_mle as true_mle
 
-# Importing JAX and scikit-learn takes seconds, so all that needs them waits to be asked
-# for. A test holds this table to the imports above.
+# Importing JAX and scikit-learn takes seconds, so names are imported on first access. A
+# test compares this table with the imports above.
 _NAMES = {
     "confidence": "posterior stability",
     "engines": (
@@ -115,17 +115,19 @@ _NAMES = {
     ),
 }
 _MODULES = ("metrics", "plots", "storage", "systems")
-_ROOMS = (*_MODULES, *_NAMES)
-_HOME = {name: room for room, names in _NAMES.items() for name in names.split()}
+_PACKAGES = (*_MODULES, *_NAMES)
+_PACKAGE_OF = {
+    name: package for package, names in _NAMES.items() for name in names.split()
+}
 
-__all__ = ["__version__", *_MODULES, *_HOME]  # pyright: ignore
+__all__ = ["__version__", *_MODULES, *_PACKAGE_OF]  # pyright: ignore
 
 
 class _Package(ModuleType):
-    """This package: importing the room `equations` leaves the function in its place."""
+    """This package: importing `graphgrad.equations` does not replace the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _HOME and isinstance(value, ModuleType):
+        if name in _PACKAGE_OF and isinstance(value, ModuleType):
             return
         super().__setattr__(name, value)
 
@@ -138,14 +140,14 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version(__name__)
-    if name in _HOME:
-        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    if name in _PACKAGE_OF:
+        value = getattr(import_module(f".{_PACKAGE_OF[name]}", __name__), name)
         globals()[name] = value
         return value
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -158,3 +158,38 @@ SYSTEMS = Registry(
     }
 )
 """Benchmark systems with known equations: functions that return a `System`."""
+
+MOTIONS = {
+    "flow": "flow, dx/dt = A phi(x)",
+    "map": "map, x[t+1] = C phi(x)",
+    "difference": "difference, x[t+1] - x[t] = A phi(x)",
+}
+"""Name and equation of each kind of dynamics."""
+
+
+def left_side(state: str, dynamics: str) -> str:
+    """Left side of an equation, as text.
+
+    Examples:
+        >>> [left_side("fox", kind) for kind in ("flow", "map", "difference")]
+        ['dfox/dt', 'fox[t+1]', 'fox[t+1] - fox[t]']
+    """
+    return {
+        "flow": f"d{state}/dt",
+        "map": f"{state}[t+1]",
+        "difference": f"{state}[t+1] - {state}[t]",
+    }[dynamics]
+
+
+def default_dynamics(*, timed: bool, solver: str) -> str:
+    """The flow if times or dt are given, else the map.
+
+    Args:
+        timed: Whether times or dt are given.
+        solver: The paper's solvers only support maps.
+
+    Examples:
+        >>> default_dynamics(timed=True, solver="adaptive")
+        'flow'
+    """
+    return "flow" if timed and solver not in SOLVERS else "map"

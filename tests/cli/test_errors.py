@@ -1,4 +1,4 @@
-"""What is wrong is said in one line, before anything is written."""
+"""Errors are one line, printed before anything is written."""
 
 from pathlib import Path
 
@@ -46,10 +46,10 @@ def _fails(*arguments):
         ("x,y\n1,\n2,NaN\n3,NA\n", "an observation in every column, got none in 'y'"),
         ("x,y\n1,2\n2,inf\n3,4\n", "finite, got inf in row 2, column 'y'"),
         ("x,\n1,2\n2,3\n3,4\n", "must name each column, got none for column 2"),
-        ("t\n1\n2\n3\n", "a column beside the times"),
-        ("t,time,x\n1,1,2\n2,2,3\n3,3,4\n", "say once when its rows were observed"),
-        ("t,x\n1,2\n1,3\n3,4\n", "times that rise, got row 2 of column 't'"),
-        ("t,x\n1,2\n,3\n3,4\n", "when each row was observed, got nan in row 2"),
+        ("t\n1\n2\n3\n", "a column other than the times"),
+        ("t,time,x\n1,1,2\n2,2,3\n3,3,4\n", "must have one column of times"),
+        ("t,x\n1,2\n1,3\n3,4\n", "increasing times, got row 2 of column 't'"),
+        ("t,x\n1,2\n,3\n3,4\n", "a time for each row, got nan in row 2"),
         ("t,x\n2024-05-31,2\nlater,3\n3,4\n", "got 'later' in row 2, column 't'"),
     ],
 )
@@ -60,7 +60,7 @@ def test_tables_that_cannot_be_fitted(place, text, complaint):
 
 def test_files_that_are_no_tables(place):
     assert "got none.csv: no such file" in _fails("fit", "none.csv")
-    assert "got .: it is none" in _fails("fit", ".")
+    assert "got .: not a file" in _fails("fit", ".")
     Path("bytes.csv").write_bytes(b"x,y\n\xff\xfe,2\n")
     assert "must be text in UTF-8" in _fails("fit", "bytes.csv")
     Path("no.parquet").write_text(GOOD)
@@ -75,15 +75,15 @@ def test_files_that_are_no_tables(place):
         ("--degree 0", "`--degree` must be a whole number of at least 1, got 0"),
         ("--refits -1", "`--refits` must be a whole number of at least 0, got -1"),
         ("--inputs z", "`--inputs` must be one of 'x', 'y', got 'z'"),
-        ("--inputs x,y", "a column that is no input, got x, y alone"),
+        ("--inputs x,y", "a column that is not an input, got x, y alone"),
         ("--constraint knwon(x,y,1)", "`--constraint` must be one of 'known'"),
-        ("--constraint known(x,y,1", "the brackets do not match"),
-        ("--constraint known(x,y,one)", "'one' is no number"),
+        ("--constraint known(x,y,1", "the parentheses do not match"),
+        ("--constraint known(x,y,one)", "'one' is not a number"),
         ("--constraint forbid(x)", "must be like forbid(x1, x3), got 'forbid(x)'"),
         ("--constraint only_edges(x)", "'x' has no >"),
         ("--seed -1", "`--seed` must be a whole number of at least 0"),
         ("--columns x,z", "`--columns` must be one of 'x', 'y', got 'z'"),
-        ("--columns x,x", "names that differ, got 'x,x'"),
+        ("--columns x,x", "distinct names, got 'x,x'"),
         ("--time when", "`--time` must be one of 't', 'x', 'y', got 'when'"),
         ("--observation-noise loud", "`--observation-noise` must be a positive"),
         ("--state-noise 1,-1", "`--state-noise` must be a positive finite number"),
@@ -131,10 +131,10 @@ def test_configs_that_cannot_be_read(place, text, complaint):
 def test_a_flow_needs_times(place):
     Path("rows.csv").write_text("x,y\n1,2\n2,1\n1,3\n3,2\n")
     complaint = _fails("fit", "rows.csv", "--dynamics", "flow")
-    assert "nothing says when rows were observed, got flow. Give --dt" in complaint
+    assert "without times, got flow. Give --dt" in complaint
 
 
-def test_what_the_estimator_refuses_is_one_line_too(place):
+def test_errors_of_the_estimator_are_one_line(place):
     complaint = _fails("fit", "good.csv", "--solver", "paper", "--json")
     assert "`state_noise` must be given for the paper's solver" in complaint
     complaint = _fails("fit", "good.csv", "--constraint", "forbid(z, x)", "--json")
@@ -149,7 +149,7 @@ def test_folders_that_are_no_runs(place, command):
     Path("arrays.npz").write_text("")
     assert "has no 'format' of graphgrad" in _fails(command, ".")
     storage.write("other", {"dt": 1.0}, {})
-    assert "no dynamics that are known, None" in _fails(command, "other")
+    assert "unknown dynamics, None" in _fails(command, "other")
 
 
 def test_systems_that_cannot_be_simulated(place):
@@ -157,7 +157,7 @@ def test_systems_that_cannot_be_simulated(place):
     assert "`--dt` must be a positive" in _fails("simulate", "sir", "--dt", "-1")
     assert "at least 1, got 0" in _fails("simulate", "sir", "--steps", "0")
     assert "there is no =" in _fails("simulate", "sir", "--set", "rho")
-    assert "'much' is no number" in _fails("simulate", "sir", "--set", "rho=much")
+    assert "'much' is not a number" in _fails("simulate", "sir", "--set", "rho=much")
     assert "option of sir" in _fails("simulate", "sir", "--set", "rho=1")
     assert "which exists" in _fails("simulate", "sir", "--out", "good.csv")
     assert "can be written" in _fails("simulate", "sir", "--out", "none/data.csv")

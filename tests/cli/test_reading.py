@@ -97,30 +97,30 @@ def test_parquet_as_csv(tmp_path):
         read_table(tmp_path / "named.parquet")
 
 
-def test_what_long_series_take_is_said(tmp_path):
+def test_expected_duration_of_long_series(tmp_path):
     rows = np.random.default_rng(0).normal(size=(30_000, 2))
     text = "x,y\n" + "\n".join(f"{a},{b}" for a, b in rows)
     table = _read(tmp_path, text)
     lines = list(preview(table, {**DEFAULTS, "data": "data.csv"}))
     assert len(lines) == 4
-    assert lines[2].startswith("Dynamics: map, x[t+1] = C phi(x), since nothing says")
-    assert lines[3].startswith("Expect about 2 min")
+    assert lines[2].startswith("Dynamics: map, x[t+1] = C phi(x), since there are no")
+    assert lines[3].startswith("Expected duration: about 2 min")
     timed = list(preview(table, {**DEFAULTS, "data": "data.csv", "dt": 0.1}))
-    assert timed[3].startswith("Expect about 4 min")
+    assert timed[3].startswith("Expected duration: about 4 min")
     first = table.series._replace(values=table.series.values[:200])
     short = table._replace(series=first)
     assert len(list(preview(short, {**DEFAULTS, "data": "data.csv"}))) == 3
 
 
-def test_configs_come_back(tmp_path):
-    told = {
+def test_config_round_trip(tmp_path):
+    given = {
         "data": str(tmp_path / 'odd "name" é.csv'),
         "columns": "x, y",
         "states": "x,y,\x7f",
         "observation_noise": "1,2.5",
         "dt": 1e-7,
     }
-    options = gather(None, told)
+    options = gather(None, given)
     (tmp_path / "run").mkdir()
     write_config(tmp_path / "config.toml", options, tmp_path / "run")
     (tmp_path / "config.toml").rename(tmp_path / "run" / "config.toml")

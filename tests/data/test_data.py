@@ -1,4 +1,4 @@
-"""What the estimator takes, and what it says of data that it cannot take."""
+"""Input data of the estimator, and errors for invalid data."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ STEPS = 40
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Fits that take no time."""
+    """Fits by a stub."""
     monkeypatch.setattr(fitting, "adaptive", least_squares)
 
 
@@ -68,7 +68,7 @@ def test_frames_and_arrays_give_the_same(kind, y):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_what_is_missing_is_filled_in_the_same_kind_of_frame(kind, y):
+def test_missing_values_are_filled_in_the_same_kind_of_frame(kind, y):
     given = frame(kind, y, time=0.1 * np.arange(STEPS))
     model = gg.GraphGrad(degree=1).fit(given)
     filled = model.fill(given)
@@ -126,7 +126,7 @@ def test_a_panel(y):
     assert [s.shape for s in model.state_means_] == [(25, 2), (15, 2)]
     assert [e.mean.shape for e in model.filter(parts)] == [(25, 2), (15, 2)]
     assert model.smooth(y).mean.shape == y.shape
-    # Every series begins where it was first seen.
+    # Every series starts at its first observation.
     assert model.model_.schedule is None
     schedule = model._fit.data.model.schedule
     assert schedule is not None
@@ -163,7 +163,7 @@ def test_inputs(y):
 
 
 @pytest.mark.slow
-def test_hidden_states_and_what_is_seen(y):
+def test_hidden_states_and_observations(y):
     hidden = gg.GraphGrad(degree=1, states=["a", "b", "h"]).fit(y)
     assert hidden.coef_.shape == (3, 4)
     assert seen(hidden) == [[1, 0, 0], [0, 1, 0]]
@@ -189,7 +189,7 @@ def test_hidden_states_and_what_is_seen(y):
 
 
 @pytest.mark.slow
-def test_laws_and_values_in_place_of_learning(y):
+def test_given_distributions_and_variances(y):
     model = gg.GraphGrad(
         degree=1,
         state_noise=[0.1, 0.2],
@@ -236,8 +236,12 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
         ([], {}, "at least one series, got none"),
         ([np.zeros((4, 2)), np.zeros((4, 1))], {}, r"`y` must have shape \(4, 2\)"),
         (np.array([[1.0, np.nan]] * 4), {}, "got none in column number 1"),
-        (pd.DataFrame({"t": range(4)}), {}, "a column beside the times"),
-        (pd.DataFrame({"t": range(4), "time": range(4)}), {}, "say once when"),
+        (pd.DataFrame({"t": range(4)}), {}, "a column other than the times"),
+        (
+            pd.DataFrame({"t": range(4), "time": range(4)}),
+            {},
+            "must have its times once",
+        ),
         (pd.DataFrame({"a": [1.0] * 4, 3: [1.0] * 4}), {}, "all text or all numbers"),
         (np.full((4, 2), np.inf), {}, "`y` must be finite"),
         (np.zeros((4, 2)), {"dt": -1}, "`dt` must be a positive finite number, got -1"),
@@ -280,12 +284,12 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
         ),
     ],
 )
-def test_faults_are_named(data, options, message):
+def test_invalid_data_are_rejected(data, options, message):
     with pytest.raises(ValueError, match=message):
         gg.GraphGrad(**{"degree": 1, **options}).fit(data)
 
 
-def test_faults_of_later_data_are_named(y):
+def test_invalid_data_after_the_fit_are_rejected(y):
     model = gg.GraphGrad(degree=1).fit(frame("pandas", y))
     with pytest.raises(
         ValueError, match=r"fitted to, \['a', 'b'\], got unknown \['c'\]"
@@ -305,7 +309,7 @@ def test_faults_of_later_data_are_named(y):
         model.smooth(y, times=np.arange(3))
 
 
-def test_reading_leaves_what_was_given_alone(y):
+def test_reading_does_not_change_the_data(y):
     given = frame("polars", y)
     series = read_panel(given).series[0]
     before = y.copy()

@@ -1,4 +1,4 @@
-"""What a fit gives beyond its numbers: equations, graph, residuals, words, pictures."""
+"""Outputs of a fit: equations, graph, residuals, summary, report, plots."""
 
 import re
 from typing import Any
@@ -31,7 +31,7 @@ NAMES = ["prey", "fox"]
 
 @pytest.fixture(scope="module", autouse=True)
 def quick():
-    """Fits that take no time."""
+    """Fits by a stub."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting, "adaptive", least_squares)
         yield
@@ -134,7 +134,7 @@ def test_equations_are_of_the_dynamics_of_the_fit(y):
     # As fine as the fit's: two intervals of 0.5, one step in each.
     assert "A time of 1.0 in 2 Runge-Kutta steps" in model.numpy_source(step=1.0)
     assert "A time of 1.0 in 7 Runge-Kutta" in model.numpy_source(step=1.0, substeps=7)
-    # What was said at the fit counts.
+    # The dynamics are those of the fit.
     model.set_params(dynamics="map")
     assert model.equations()[0].startswith("dx1/dt = ")
     for method in (model.equations, model.latex, model.sympy, model.numpy_source):
@@ -168,13 +168,13 @@ def test_graph_of_irregular_series_has_no_strength(y):
 
 
 def linear(y, **options):
-    """A fit whose equations and noises are those of the data, by way of the stub."""
-    told = [gg.known("x1", "x1", 0.8), gg.forbid("x1", "1")]
-    return gg.GraphGrad(degree=1, constraints=told, **options).fit(y)
+    """A fit by the stub with the true equations and noise variances."""
+    constraints = [gg.known("x1", "x1", 0.8), gg.forbid("x1", "1")]
+    return gg.GraphGrad(degree=1, constraints=constraints, **options).fit(y)
 
 
 def test_residuals_are_the_innovations_of_kalman(x64):
-    """Of x' = 0.8 x + v, seen with noise, against a filter written out here."""
+    """For x' = 0.8 x + v, observed with noise, against a filter written out here."""
     rng = np.random.default_rng(0)
     x, y = np.zeros(200), np.zeros((200, 1))
     for t in range(200):
@@ -191,13 +191,11 @@ def test_residuals_are_the_innovations_of_kalman(x64):
             gain = P / (P + 1)
             m, P = m + gain * (value - m), (1 - gain) * P
     np.testing.assert_allclose(model.residuals()[:, 0], expected, rtol=1e-10)
-    assert model.check_residuals() == [
-        "x1: as it should be: no memory, normal, as large as expected."
-    ]
+    assert model.check_residuals() == ["x1: no autocorrelation, normal, expected size."]
     # The increments of the likelihood are the same innovations.
     known = np.array(expected)[np.isfinite(expected)]
     assert np.mean(known**2) == pytest.approx(1, abs=0.3)
-    # A first row that tells where a series begins is not foretold.
+    # The initial state is estimated from the first row, which has no residual.
     free = linear(y, state_noise=1.0, observation_noise=1.0)
     assert np.isnan(free.residuals()[0]).all()
     assert np.isfinite(free.residuals()[1]).all()
@@ -213,29 +211,30 @@ def test_residuals_of_counts_are_about_as_large_as_expected(x64):
     for t in range(300):
         x = 5 + 0.8 * (x - 5) + 0.1 * rng.normal()
         y[t] = rng.poisson(x)
-    told = [gg.known("x1", "x1", 0.8), gg.known("x1", "1", 1.0)]
+    constraints = [gg.known("x1", "x1", 0.8), gg.known("x1", "1", 1.0)]
     model = gg.GraphGrad(
         degree=1,
-        constraints=told,
+        constraints=constraints,
         state_noise=0.01,
         observation_noise=gg.Poisson(),
         initial=([5.0], 1.0),
     ).fit(y)
     assert np.std(model.residuals()) == pytest.approx(1, abs=0.12)
-    assert model.check_residuals() == [
-        "x1: as it should be: no memory, as large as expected."
-    ]
+    assert model.check_residuals() == ["x1: no autocorrelation, expected size."]
 
 
 def test_verdicts_name_each_fault():
     rng = np.random.default_rng(0)
     good = rng.normal(size=(300, 1))
-    assert "as it should be" in verdicts([good], ["a"], normal=True)[0]
+    assert "no autocorrelation" in verdicts([good], ["a"], normal=True)[0]
     slow = np.convolve(rng.normal(size=302), [0.6, 0.6, 0.6], "valid")[:, None]
     for z, words in (
-        (slow, "foretold by what the model missed .* may be missing"),
-        (np.diff(good, axis=0) / 1.5, "foretold .* too large a state noise"),
-        (2 * good, r"2 times as large as expected .* noise is larger"),
+        (slow, "autocorrelated .* may be missing"),
+        (
+            np.diff(good, axis=0) / 1.5,
+            "autocorrelated .* process noise may be too large",
+        ),
+        (2 * good, r"2 times the expected size .* noise is larger"),
         (0.5 * good, r"noise is smaller"),
         (rng.standard_t(2, size=(300, 1)), "heavy tails"),
         (rng.exponential(size=(300, 1)) - 1, "not normal"),
@@ -260,13 +259,13 @@ def test_verdicts_are_those_of_known_tests():
         Q = 120 * 122 * np.sum(r**2 / (120 - np.arange(1, 11)))
         p = scipy.stats.chi2.sf(Q, 10)
         line = verdicts([z[:, None] / z.std()], ["a"], normal=True)[0]
-        assert (f"missed before (p = {p:.2g})" in line) == (p < 0.01)
+        assert (f"autocorrelated (p = {p:.2g})" in line) == (p < 0.01)
 
 
-def test_summary_says_what_acts_on_what(fitted, driven, y):
+def test_summary_has_outcome_equations_and_edges(fitted, driven, y):
     text = fitted.summary()
     assert text.startswith(f"2 states from {T} rows, in steps of 0.03: ")
-    assert "Outcome: converged. The likelihood is at its top" in text
+    assert "Outcome: converged. " in text
     assert re.search(r"fox acts on prey through .*, \d+ standard errors from 0\.", text)
     assert "acts on itself" in text
     assert "\n".join(fitted.equations(align=True)) in text
@@ -279,10 +278,10 @@ def test_summary_says_what_acts_on_what(fitted, driven, y):
     alone = gg.GraphGrad(degree=1, constraints=[*still, *none]).fit(y)
     assert "x1 acts on itself through x1, as given." in alone.summary()
     assert "Nothing acts on x2." in alone.summary()
-    assert "1 of 1 possible terms is there, 1 of them given." in alone.summary()
+    assert "1 of 1 candidate terms is selected, 1 of them given." in alone.summary()
 
 
-def test_process_noise_that_nothing_speaks_for(y, tmp_path, monkeypatch):
+def test_unnecessary_process_noise(y, tmp_path, monkeypatch):
     def noiseless(*arguments, **options):
         found = least_squares(*arguments, **options)
         return eqx.tree_at(lambda s: s.noise_free, found, jnp.array(True))
@@ -294,13 +293,13 @@ def test_process_noise_that_nothing_speaks_for(y, tmp_path, monkeypatch):
         assert (model.state_noise_ == 0).all()
         assert ("No process noise is needed." in model.summary()) == said
         found = report_of(model, tmp_path, monkeypatch, forecast=0)
-        shown = found.scores["deviation of the process noise in a unit of time"]
+        shown = found.scores["standard deviation of the process noise per unit of time"]
         assert shown == ("none is needed" if said else "0, 0")
         model.save(tmp_path / "fit")
         assert gg.storage.read(tmp_path / "fit")[0]["state_noise"] == [0, 0]
         lines = list(summary(read_header(tmp_path / "fit")))
         ends = "; none is needed" if said else ", 0"
-        assert f"Variance of the process noise in a unit of time: 0{ends}" in lines
+        assert f"Variance of the process noise per unit of time: 0{ends}" in lines
 
 
 def test_summary_of_many_states_lists_the_strongest():
@@ -351,7 +350,7 @@ def test_pictures_of_several_series(y, closed):
         two.plot_residuals(series=2)
 
 
-def test_the_course_of_a_fit(y, closed, monkeypatch):
+def test_convergence_plot(y, closed, monkeypatch):
     def telling(*args, callback, **options):
         for stage, sweeps, height in (("anneal", 10, -9), ("refine", 10, -5)):
             callback(AdaptiveProgress(stage, sweeps, 50, height, 4))
@@ -363,14 +362,14 @@ def test_the_course_of_a_fit(y, closed, monkeypatch):
     assert len(heard) == 2
     upper, _ = model.plot_convergence()
     assert np.array_equal(upper.lines[0].get_xdata(), [10, 20])
-    # Nobody needs to listen.
+    # No callback is needed.
     assert gg.GraphGrad(degree=1).fit(y).plot_convergence()
     monkeypatch.setattr(fitting, "adaptive", least_squares)
-    with pytest.raises(ValueError, match="a fit that told how it went"):
+    with pytest.raises(ValueError, match="a fit with recorded progress"):
         gg.GraphGrad(degree=1).fit(y).plot_convergence()
 
 
-def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
+def test_confidence_uses_the_settings_of_the_fit(y, monkeypatch):
     asked = {}
 
     def recorder(name):
@@ -385,9 +384,9 @@ def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
 
     for name in ("stability", "posterior"):
         monkeypatch.setattr(term_confidence, name, recorder(name))
-    told = [gg.forbid("prey", "1")]
+    constraints = [gg.forbid("prey", "1")]
     model = gg.GraphGrad(
-        degree=1, states=NAMES, constraints=told, dynamics="map", penalty=2.0
+        degree=1, states=NAMES, constraints=constraints, dynamics="map", penalty=2.0
     ).fit(y)
     model.stability(refits=7, block=11)
     ys, start, solution, options = asked["stability"]
@@ -398,7 +397,7 @@ def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
         "block": 11,
         "engine": model._fit.engine,
         "learn": ("state_noise", "observation_noise"),
-        "constraints": tuple(told),
+        "constraints": tuple(constraints),
         "states": tuple(NAMES),
     }
     assert float(solution.penalty_multiplier) == 2.0
@@ -407,7 +406,7 @@ def test_confidence_is_asked_with_the_fits_own_settings(y, monkeypatch):
     assert model.graph().edges["fox", "prey"]["confidence"] == 0.25
     model.posterior(draws=3)
     assert asked["posterior"][3]["states"] == tuple(NAMES)
-    # The next fit knows nothing of it.
+    # The next fit resets it.
     assert not hasattr(model.fit(y), "term_confidence_")
 
 
@@ -418,8 +417,8 @@ def test_confidence_needs_one_series_with_equal_steps(y):
             method()
 
 
-def test_posterior_draws_know_constraints_by_name(y):
-    """Names are understood, so that what is refused is the sign."""
+def test_posterior_takes_constraints_by_name(y):
+    """The names are valid, so that the sign is what is rejected."""
     model = gg.GraphGrad(
         degree=1, states=NAMES, constraints=[gg.sign("prey", "fox", "-")]
     ).fit(y)
@@ -428,7 +427,7 @@ def test_posterior_draws_know_constraints_by_name(y):
 
 
 def report_of(model, tmp_path, monkeypatch, **options):
-    """What a report is made from, once it is written."""
+    """Record the findings that a report is written from."""
     made = []
 
     def write(path, findings):
@@ -444,7 +443,7 @@ def report_of(model, tmp_path, monkeypatch, **options):
 
 
 @pytest.mark.slow
-def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
+def test_contents_of_a_report(fitted, tmp_path, monkeypatch):
     found = report_of(fitted, tmp_path, monkeypatch, forecast=5)
     assert (found.coefficients == fitted.coef_).all()
     assert (found.standard_errors == fitted.standard_errors_).all()
@@ -454,10 +453,10 @@ def test_a_report_tells_of_the_fit(fitted, tmp_path, monkeypatch):
     assert found.forecast.shape == (5, 5, 2)
     assert (np.diff(found.forecast, axis=0) >= 0).all()
     assert (found.edge_strength[0, 1] > 0) == fitted.adjacency_[0, 1]
-    # A term of z standard errors at a price: odds exp((z^2 - price) / 2).
+    # A term of z standard errors: odds exp((z^2 - penalty) / 2).
     z = fitted.coef_ / 0.01
-    price = fitted._checked().term_penalties
-    sure = 1 / (1 + np.exp(np.clip((price - z**2) / 2, -12, 12)))
+    penalty = fitted._checked().term_penalties
+    sure = 1 / (1 + np.exp(np.clip((penalty - z**2) / 2, -12, 12)))
     np.testing.assert_allclose(found.term_confidence, np.where(z != 0, sure, 0))
     fitted.term_confidence_ = np.full_like(fitted.coef_, 0.5)
     try:
@@ -478,8 +477,8 @@ def test_a_report_has_the_coefficients_as_they_are(kind, y, tmp_path, monkeypatc
     assert (found.coefficients == model.coef_).all()
     assert (found.path[0] == model.coef_).all()
     assert (found.standard_errors == model.standard_errors_).all()
-    what = "in a unit of time" if kind == "flow" else "in a step"
-    assert f"deviation of the process noise {what}" in found.scores
+    what = "per unit of time" if kind == "flow" else "per step"
+    assert f"standard deviation of the process noise {what}" in found.scores
     if kind != "flow":
         assert found.field is None
         return

@@ -10,8 +10,8 @@ import graphgrad as gg
 from graphgrad.diagnostics.uncertainty import fit_covariance, state_slopes
 from graphgrad.engines import GaussianSmoother
 from graphgrad.estimator import fitting
-from graphgrad.prediction.draws import Ensemble
 from graphgrad.prediction.evaluation import choose_origins
+from graphgrad.prediction.forecast import Ensemble
 from helpers.oracles import (
     exact_smoother,
     extended_kalman,
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Fits that take no time."""
+    """Fits by a stub."""
     monkeypatch.setattr(fitting, "adaptive", least_squares)
 
 
@@ -67,7 +67,7 @@ def test_score_is_kalman_s(linear, x64):
     assert model.score([y, gappy]) == pytest.approx(both, rel=1e-9)
 
 
-def test_the_first_row_is_not_scored_where_it_tells_the_beginning(curved, x64):
+def test_the_first_row_is_not_scored_without_initial(curved, x64):
     model, y = curved
     rows = model._fit.rows(y, None, None)[1]
     laws = GaussianSmoother().filter(jax.random.key(0), rows.model, jnp.asarray(y))
@@ -92,7 +92,7 @@ def test_filtering_is_the_extended_kalman_filter(curved, x64):
     _, means = extended_kalman(rows.model, jnp.asarray(y))
     np.testing.assert_allclose(model.filter(y).mean, means, rtol=1e-8)
     assert (np.linalg.eigvalsh(model.filter(y).covariance) > 0).all()
-    # No row knows of a later one.
+    # Filtered states do not depend on later rows.
     np.testing.assert_allclose(model.filter(y[:30]).mean, means[:30], rtol=1e-8)
 
 
@@ -123,7 +123,7 @@ def test_without_uncertainty_a_forecast_iterates_the_map(curved):
     assert ahead.message == ""
 
 
-def test_what_is_not_known_spreads_as_it_should(linear):
+def test_spread_of_noise_and_state_is_exact(linear):
     model, _ = linear
     F, m, P = model.coef_[:, 1:], model.smooth().mean[-1], model.smooth().covariance[-1]
     expected = F @ P @ F.T + np.diag([0.3, 0.2])
@@ -155,7 +155,7 @@ def test_coefficients_scatter_by_their_covariance(linear):
     )
 
 
-def test_other_coefficients_take_the_last_state_for_another(linear, x64):
+def test_the_last_state_depends_on_the_coefficients(linear, x64):
     model, y = linear
     fit, rows = model._fit, model._fit.rows(y, None, None)[1]
     slopes = state_slopes(jax.random.key(0), fit.engine, rows, fit.estimated)
@@ -175,7 +175,7 @@ def test_other_coefficients_take_the_last_state_for_another(linear, x64):
     assert (two.states.members[:, 0].var(axis=0) > one.var(axis=0)).all()
 
 
-def test_members_that_run_away_are_named(recwarn):
+def test_diverged_members_cause_a_warning(recwarn):
     y = np.linspace(0.5, 4, 30)[:, None]
     model = gg.GraphGrad(
         degree=2,
@@ -188,7 +188,7 @@ def test_members_that_run_away_are_named(recwarn):
     assert np.isnan(ahead.mean[-1]).all()
     assert np.isnan(ahead.band()[-1]).all()
     assert np.isfinite(ahead.mean[0]).all()
-    with pytest.warns(UserWarning, match="The path diverged at step"):
+    with pytest.warns(UserWarning, match="The trajectory diverged at step"):
         path = model.simulate([5.0], steps=60)
     assert path.shape == (61, 1)
     assert np.isnan(path[-1]).all()

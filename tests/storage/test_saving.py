@@ -1,4 +1,4 @@
-"""Fits in files: the same to the last bit, and nothing believed that does not fit."""
+"""Saved fits: bitwise identical when loaded, and inconsistent files are rejected."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ NAMES = ["prey", "fox"]
 
 @pytest.fixture(scope="module", autouse=True)
 def quick():
-    """Fits that take no time."""
+    """Fits by a stub."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting, "adaptive", least_squares)
         yield
@@ -92,7 +92,7 @@ def agree(model, loaded, y, **more):
 
 
 @pytest.mark.slow
-def test_a_loaded_fit_is_the_same_to_the_last_bit(fitted, tmp_path, y):
+def test_a_loaded_fit_is_bitwise_identical(fitted, tmp_path, y):
     loaded = again(fitted, tmp_path)
     agree(fitted, loaded, y)
     for use in (
@@ -205,7 +205,7 @@ def test_the_papers_solution(tmp_path, y, monkeypatch):
 
 
 @pytest.mark.slow
-def test_functions_are_refused_or_given_again(tmp_path, y):
+def test_functions_are_rejected_or_passed_again(tmp_path, y):
     def both(x):
         return jnp.stack([x[0], x[0] + x[1]])
 
@@ -214,8 +214,8 @@ def test_functions_are_refused_or_given_again(tmp_path, y):
     ).fit(y)
     path = tmp_path / "fit.zip"
     words = (
-        r"`observation` must be something that a file can hold, got a function\. Save "
-        r"with `leave_out=\['observation'\]` and give it again: "
+        r"`observation` must be something that a file can store, got a function\. Save "
+        r"with `leave_out=\['observation'\]` and pass it again: "
         r"`load\(path, observation=\.\.\.\)`"
     )
     with pytest.raises(ValueError, match=words):
@@ -232,7 +232,7 @@ def test_functions_are_refused_or_given_again(tmp_path, y):
 
 
 class OwnEngine(gg.GaussianSmoother):
-    """An engine that no file knows."""
+    """An engine that is in no registry."""
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ class OwnEngine(gg.GaussianSmoother):
         ("random_state", np.random.RandomState(0)),
     ],
 )
-def test_what_no_file_can_hold(name, value, tmp_path, y):
+def test_settings_that_cannot_be_saved(name, value, tmp_path, y):
     model = gg.GraphGrad(degree=1, **{name: value}).fit(y)
     with pytest.raises(ValueError, match=f"`{name}` must be something that a file"):
         model.save(tmp_path / "fit.zip")
@@ -325,7 +325,10 @@ def changed(path, value):
         (without("settings"), "settings"),
         (without("solution"), "solution"),
         (changed(("format",), "graphgrad/3"), "update graphgrad"),
-        (changed(("form",), "rate"), "has 'form', 'rate', which 'graphgrad/2' has not"),
+        (
+            changed(("form",), "rate"),
+            "has 'form', 'rate', which is not in 'graphgrad/2'",
+        ),
         (without("dynamics"), "dynamics"),
         (changed(("dynamics",), "rate"), "`dynamics` must be one of"),
         (changed(("dynamics",), "map"), "no array|must have shape|more arrays"),
@@ -341,7 +344,7 @@ def changed(path, value):
         (changed(("settings", "degree"), 2), "must have 2 variables and 3 terms"),
         (changed(("settings", "degree"), "2"), "must have 2 variables"),
         (changed(("settings", "nothing"), 1), "nothing"),
-        (changed(("settings", "engine"), {"kind": "OwnEngine"}), "is no setting"),
+        (changed(("settings", "engine"), {"kind": "OwnEngine"}), "is not a setting"),
         (changed(("settings", "engine"), {"kind": "Poisson"}), "engine"),
         (changed(("settings", "form"), "rate"), "`form` must be left out, got 'rate'"),
         (
@@ -394,7 +397,7 @@ def test_arrays_that_do_not_fit_are_refused(folder, name, value, words):
     if value is not None:
         arrays[name] = value
     gg.storage.write(folder, header, arrays)
-    if words is None:  # what nobody asks for is ignored
+    if words is None:  # unknown arrays are ignored
         assert gg.GraphGrad.load(folder).outcome_ == "converged"
         return
     with pytest.raises(ValueError, match=f"`path` must be a saved fit, .*{words}"):
@@ -402,7 +405,7 @@ def test_arrays_that_do_not_fit_are_refused(folder, name, value, words):
 
 
 def test_the_dynamics_that_auto_came_to_are_kept(fitted, folder):
-    """A fit may turn out to be a map though the data say when."""
+    """A fit with times may become a map."""
     assert fitted.dynamics_ == "flow"
     loaded = gg.GraphGrad.load(folder)
     assert (loaded.dynamics, loaded.dynamics_) == ("auto", "flow")

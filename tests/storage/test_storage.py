@@ -1,4 +1,4 @@
-"""The format on disk: exact, atomic, and closed to what is not ours."""
+"""The file format: exact, atomic, and safe against foreign files."""
 
 import io
 import json
@@ -119,7 +119,7 @@ def test_other_files_of_a_folder_are_left_alone(tmp_path):
     assert arrays == {}
 
 
-def test_halves_of_two_fits_are_noticed(tmp_path):
+def test_mixed_files_of_two_fits_are_rejected(tmp_path):
     storage.write(tmp_path / "a", HEADER, ARRAYS)
     storage.write(tmp_path / "b", HEADER, {"coefficients": np.zeros(3)})
     os.replace(tmp_path / "b" / "arrays.npz", tmp_path / "a" / "arrays.npz")
@@ -169,13 +169,13 @@ def test_foreign_and_hostile_files_are_refused(tmp_path):
     refused({"model.json": b"{"}, "damaged")
     refused({"model.json": b"\xff"}, "damaged")
     refused({"model.json": b"[" * 100_000}, "damaged")
-    refused({"model.json": b'{"a": NaN}'}, "NaN is no number of JSON")
+    refused({"model.json": b'{"a": NaN}'}, "NaN is not a JSON number")
     refused({"model.json": b'{"a": 1e999}'}, "must be finite, got inf")
     for kind in ("graphgrad/3", "graphgrad/x" * 99):
         newer = json.dumps({**header, "format": kind}).encode()
         refused({"model.json": newer}, "update graphgrad")
     old = json.dumps({**header, "form": "rate"}).encode()
-    refused({"model.json": old}, "has 'form', 'rate', which 'graphgrad/2' has not")
+    refused({"model.json": old}, "has 'form', 'rate', which is not in 'graphgrad/2'")
     older = json.dumps({**header, "format": "graphgrad/1", "form": "ode"}).encode()
     refused({"model.json": older}, "its form must be 'map' or 'rate', got 'ode'")
     pickled = npz(coefficients=np.array([print], dtype=object))
@@ -187,7 +187,7 @@ def test_foreign_and_hostile_files_are_refused(tmp_path):
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
             archive.writestr(name, b"")
-        refused({"arrays.npz": out.getvalue()}, "is no name of an array")
+        refused({"arrays.npz": out.getvalue()}, "is not a valid array name")
     # A hundred megabytes of zeros in a hundred kilobytes.
     refused({"arrays.npz": bytes(10**8)}, "more than `max_bytes`", max_bytes=10**7)
     # A shape that would need more memory than there is.
@@ -197,10 +197,10 @@ def test_foreign_and_hostile_files_are_refused(tmp_path):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("coefficients.npy", long.getvalue())
-    refused({"arrays.npz": out.getvalue()}, "not as long as its shape says")
+    refused({"arrays.npz": out.getvalue()}, "does not have the length of its shape")
 
 
-def test_a_size_that_lies_does_not_fill_the_memory(tmp_path):
+def test_a_wrong_size_does_not_exhaust_memory(tmp_path):
     path = tmp_path / "fit.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", bytes(10**8))
@@ -217,7 +217,7 @@ def test_a_size_that_lies_does_not_fill_the_memory(tmp_path):
 
 
 def storage_differs(changed, good):
-    """Whether an archive reads differently; dates, for one, say nothing."""
+    """Whether an archive reads differently; dates, for one, do not matter."""
     try:
         with zipfile.ZipFile(io.BytesIO(changed)) as one:
             found = {name: one.read(name) for name in one.namelist()}
@@ -263,7 +263,7 @@ def test_what_cannot_be_stored_exactly_is_refused(tmp_path, header, arrays, mess
     assert members(tmp_path) == []
 
 
-def test_hashes_tell_type_shape_and_bytes():
+def test_hashes_depend_on_type_shape_and_bytes():
     zeros = np.zeros((2, 3))
     others = [zeros.astype("f4"), zeros.T, zeros.astype(int), -zeros]
     hashes = [storage.data_hash(array) for array in (zeros, *others)]

@@ -1,25 +1,28 @@
 """The command line.
 
-Commands import what they need when they run, so that help and mistakes are answered
-without waiting for JAX.
+Commands import what they need when they run, so that `--help` and errors in options do
+not wait for JAX.
 """
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from .about import version
 from .fit import fit
 from .known_systems import demo, simulate, systems
 from .reproduce import reproduce
 from .runs import compare, forecast, show
+from .terminal import reported
 
-# What Click calls ClickException, whose copy Typer has of its own.
-Mistake: Any = typer.BadParameter.__mro__[2]
+PARTS = ("jax", "jaxlib", "equinox", "numpy", "scikit-learn", "polars")
+"""Packages whose versions `version --verbose` prints."""
+
+# ClickException, which Typer vendors and does not export.
+UsageError: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
-    help="Which quantities act on which, and by what equations.",
+    help="Sparse equations and interaction graphs from noisy time series.",
     epilog="""\b
 Examples:
   graphgrad demo
@@ -28,10 +31,43 @@ Examples:
   graphgrad show run/
   graphgrad forecast run/ --steps 50 --out forecast.csv
 """,
-    # Plain help starts sooner, and mistakes take fewer lines.
+    # Plain help starts faster, and errors take fewer lines.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+@reported
+def version(
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Also versions of dependencies, and devices."
+        ),
+    ] = False,
+) -> None:
+    """Print the version.
+
+    \b
+    Examples:
+      graphgrad version
+      graphgrad version --verbose
+    """  # noqa: D301
+    import importlib.metadata
+    import platform
+
+    typer.echo(importlib.metadata.version("graphgrad"))
+    if not verbose:
+        return
+    typer.echo(f"python {platform.python_version()} on {platform.platform()}")
+    for part in PARTS:
+        typer.echo(f"{part} {importlib.metadata.version(part)}")
+    import jax
+
+    for device in jax.devices():
+        typer.echo(f"device {device.device_kind} ({device.platform}:{device.id})")
+
+
 for command in (
     *(fit, show, forecast, compare, simulate, systems),
     *(demo, reproduce, version),
@@ -40,14 +76,14 @@ for command in (
 
 
 def main() -> None:
-    """The command `graphgrad`: a mistake in its options is said in one line, too."""
+    """The command `graphgrad`; errors in its options are one line."""
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except Mistake as mistake:
-        where = getattr(mistake, "ctx", None)
-        who = where.command_path if where else "graphgrad"
-        said = " ".join(mistake.format_message().split()).rstrip(".")
-        typer.echo(f"graphgrad: {said}. See {who} --help.", err=True)
+    except UsageError as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "graphgrad"
+        message = " ".join(error.format_message().split()).rstrip(".")
+        typer.echo(f"graphgrad: {message}. See {command} --help.", err=True)
         status = 2
     except typer.Abort:
         status = 130

@@ -1,4 +1,4 @@
-"""`graphgrad fit`: a table in; equations, graph, states and a report out."""
+"""`graphgrad fit`: fit equations to a table and write the folder of a run."""
 
 import json
 import time as clock
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..registries import ENGINES, SELECTIONS, SOLVERS
-from .errors import listed, reported
+from .terminal import listed, reported
 
 
 @reported
@@ -32,7 +32,7 @@ def fit(
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(help="Columns to take: x,y.", show_default="all but the times"),
+        typer.Option(help="Columns to read: x,y.", show_default="all but the times"),
     ] = None,
     time: Annotated[
         str | None,
@@ -41,22 +41,22 @@ def fit(
     states: Annotated[
         str | None,
         typer.Option(
-            help="Names of all states, of those never seen, too: x,y,z.",
+            help="Names of all states, including hidden ones: x,y,z.",
             show_default="the columns",
         ),
     ] = None,
     state_noise: Annotated[
         str | None,
         typer.Option(
-            help="Variance of the process noise: in a unit of time for a flow, which "
-            "may have none, 0; in a step otherwise.",
+            help="Variance of the process noise: per unit of time for a flow, which "
+            "may have none, 0; per step otherwise.",
             show_default="learn",
         ),
     ] = None,
     observation_noise: Annotated[
         str | None,
         typer.Option(
-            help="Variance of the measurement noise; one a column with commas.",
+            help="Variance of the measurement noise; one per column with commas.",
             show_default="learn",
         ),
     ] = None,
@@ -82,7 +82,7 @@ def fit(
     ] = None,
     penalty: Annotated[
         float | None,
-        typer.Option(help="How dear a term is, above 1 for fewer.", show_default="1"),
+        typer.Option(help="Penalty of a term, above 1 for fewer.", show_default="1"),
     ] = None,
     selection: Annotated[
         str | None,
@@ -93,36 +93,38 @@ def fit(
     ] = None,
     particles: Annotated[
         int | None,
-        typer.Option(help="Particles of an engine with some.", show_default="100"),
+        typer.Option(help="Particles or ensemble members.", show_default="100"),
     ] = None,
     inputs: Annotated[
         str | None,
-        typer.Option(help="Columns that drive the states: u,v.", show_default="none"),
+        typer.Option(
+            help="Columns that are exogenous inputs: u,v.", show_default="none"
+        ),
     ] = None,
     inputs_between: Annotated[
         str | None,
         typer.Option(
-            help="held or linear: what inputs of a flow do between rows.",
+            help="held or linear: inputs of a flow between rows.",
             show_default="held",
         ),
     ] = None,
     constraint: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is known, such as 'known(x2, x1, 0.5)'; may be repeated.",
+            help="A constraint, such as 'known(x2, x1, 0.5)'; may be repeated.",
             metavar="KIND(...)",
-            show_default="nothing",
+            show_default="none",
         ),
     ] = None,
     refits: Annotated[
         int | None,
         typer.Option(
-            help="Refits on resampled blocks, to say how sure each term is.",
+            help="Refits on resampled blocks, for the confidence in each term.",
             show_default="0",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of all draws.", show_default="0")
+        int | None, typer.Option(help="Random seed.", show_default="0")
     ] = None,
     config: Annotated[
         Path | None,
@@ -135,10 +137,10 @@ def fit(
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Find equations and graph in a table of noisy observations.
+    """Fit sparse equations and a graph to a table of noisy observations.
 
-    Names are in the first row; an empty cell, NaN or NA is missing; a column t or time
-    says when. The folder of the run gets model.json, arrays.npz, graph.graphml,
+    The first row has the names; an empty cell, NaN or NA is missing; a column t or time
+    has the times. The folder of the run gets model.json, arrays.npz, graph.graphml,
     states.csv, config.toml and report.html.
 
     \b
@@ -164,7 +166,7 @@ def fit(
     options = gather(config, given)
     begin = clock.monotonic()
     estimator = fit_and_write(
-        options, force=force, say=(lambda _: None) if as_json else typer.echo
+        options, force=force, echo=(lambda _: None) if as_json else typer.echo
     )
     seconds = clock.monotonic() - begin
     folder = Path(options["out"])
@@ -178,4 +180,4 @@ def fit(
         typer.echo(line)
     files = ", ".join(sorted(path.name for path in folder.iterdir()))
     typer.echo(f"\nWrote {folder}: {files} ({seconds:.0f} s).")
-    typer.echo(f"Look at it: open {folder / 'report.html'} in a browser.")
+    typer.echo(f"To view the report, open {folder / 'report.html'} in a browser.")

@@ -1,4 +1,4 @@
-"""The folder of a run: written whole or not at all, and read back."""
+"""The folder of a run: written atomically, and read."""
 
 import csv
 import os
@@ -21,11 +21,11 @@ FILES = (
     *(HEADER, "arrays.npz", "config.toml"),
     *("graph.graphml", "states.csv", "report.html"),
 )
-"""What a run may write; all else in its folder is somebody's."""
+"""Files of a run; other files in its folder are never changed."""
 
 
 def check_out(out: Path, *, force: bool) -> None:
-    """Say before a fit that its folder cannot be written after it."""
+    """Check before a fit that its folder can be written."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"`--out` must be a folder, got {out}: a file.")
     here = Path.cwd()
@@ -54,7 +54,7 @@ def check_out(out: Path, *, force: bool) -> None:
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """An empty folder beside `out`, gone afterwards unless it was put in its place."""
+    """An empty folder next to `out`, removed afterwards unless `put` renamed it."""
     out = out.resolve()
     above = [parent for parent in out.parents if not parent.exists()]
     try:
@@ -68,7 +68,7 @@ def new_folder(out: Path) -> Iterator[Path]:
 
 
 def put(temporary: Path, out: Path) -> None:
-    """Rename a folder to `out`; what a run there had written goes, all else stays."""
+    """Rename a folder to `out`; replaces the files of a run there, keeps others."""
     out = out.resolve()
     if not out.is_dir():
         os.rename(temporary, out)
@@ -98,8 +98,8 @@ def read_header(folder: Path) -> dict[str, Any]:
     header = storage.read(folder)[0]
     if header.get("dynamics") not in DYNAMICS:
         raise ValueError(
-            f"`run` must be the folder of a run, got {folder}: its {HEADER} has no "
-            f"dynamics that are known, {header.get('dynamics')!r:.40}."
+            f"`run` must be the folder of a run, got {folder}: its {HEADER} has "
+            f"unknown dynamics, {header.get('dynamics')!r:.40}."
         )
     return header
 
@@ -111,13 +111,13 @@ def write_bands(
     mean: Float[np.ndarray, "T Nx"],
     band: Float[np.ndarray, "T Nx 2"],
 ) -> None:
-    """A CSV table of times, means, and lower and upper ends.
+    """Write a CSV table of times, means, and lower and upper ends.
 
     Args:
-        file: Where to write.
+        file: File to write.
         clock: Name of the column of times, and the times.
         names: Names of the states.
-        mean: One row a time.
+        mean: One row per time.
         band: Ends of the bands.
     """
     parts = [[name, f"{name}_low", f"{name}_high"] for name in names]
@@ -129,7 +129,7 @@ def write_bands(
 
 
 def check_file(out: Path | None, *, force: bool) -> None:
-    """Say before the work that its file cannot be written after it."""
+    """Check before the computation that its file can be written."""
     if out is None:
         return
     if out.is_dir():
@@ -142,14 +142,14 @@ def check_file(out: Path | None, *, force: bool) -> None:
     folder = out.absolute().parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise ValueError(
-            f"`--out` must lie in a folder that can be written, got {out}. Make the "
+            f"`--out` must be in a folder that can be written, got {out}. Create the "
             "folder, or choose another place."
         )
 
 
 @contextmanager
 def new_file(out: Path | None) -> Iterator[Any]:
-    """A text file that is there when it is whole; standard output if None."""
+    """A text file that is written atomically; standard output if None."""
     if out is None:
         yield sys.stdout
         return

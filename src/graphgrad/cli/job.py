@@ -1,4 +1,4 @@
-"""A fit from a file to a folder: read, fitted, written whole or not at all."""
+"""A fit from a file to a folder: read, fit, write atomically."""
 
 import sys
 import time as clock
@@ -8,13 +8,13 @@ from typing import Any
 
 from ..data.constraints import read_constraints
 from ..data.files import Table, check_data, read_table
-from ..data.times import row_times
-from ..dynamics import MOTIONS
-from .errors import interruptible
+from ..data.series import row_times
+from ..registries import MOTIONS
 from .folder import check_out, new_folder, put, write_bands
 from .options import write_config
 from .preview import dynamics_of, names_of, preview, state_names, step
 from .summary import header_equations
+from .terminal import interruptible
 
 LEVEL = 0.9
 """Probability of the bands in `states.csv`."""
@@ -24,21 +24,21 @@ def fit_and_write(
     options: dict[str, Any],
     *,
     force: bool,
-    say: Callable[[str], Any],
+    echo: Callable[[str], Any],
     show: Callable[[Any], Any] = lambda _: None,
 ) -> Any:
-    """The estimator after its fit, when its folder is written.
+    """Fit a file, write the folder of the run, and return the estimator.
 
     Args:
-        options: As `gather` gave them; the length of a step is filled in.
+        options: Options from `gather`; `dt` is filled in.
         force: Whether to replace a run in the folder.
-        say: Called with each line for the reader.
-        show: Called with the estimator once it is fitted, before it is written down.
+        echo: Called with each line of output.
+        show: Called with the fitted estimator before the folder is written.
 
     Raises:
-        KeyboardInterrupt: With lines that say what was found so far.
+        KeyboardInterrupt: With lines about the state of the fit.
     """
-    begin, heard = clock.monotonic(), []
+    begin, latest = clock.monotonic(), []
     out = Path(options["out"])
     check_data(Path(options["data"]))
     check_out(out, force=force)
@@ -50,35 +50,35 @@ def fit_and_write(
             time=options["time"],
         )
         for line in preview(table, options):
-            say(line)
+            echo(line)
         sys.stdout.flush()
         kind, _ = dynamics_of(table, options)
         if table.series.times is not None:
             options["dt"], _ = step(table, options["dt"])
-        estimator = interruptible(lambda: _fitted(table, options, heard))
+        estimator = interruptible(lambda: _fitted(table, options, latest))
         if estimator.dynamics_ != kind:
-            say(
-                f"Dynamics: {MOTIONS[estimator.dynamics_]}, in the end: the interval "
-                f"is too long for a {kind}, and this explains the data better."
+            echo(
+                f"Dynamics changed to {MOTIONS[estimator.dynamics_]}: the interval is "
+                f"too long for a {kind}, and the extended BIC is lower."
             )
         show(estimator)
         sys.stdout.flush()
         with new_folder(out) as folder:
-            interruptible(lambda: _fill(folder, estimator, table, options))
+            interruptible(lambda: _write_files(folder, estimator, table, options))
             put(folder, out)
     except KeyboardInterrupt:
         passed = clock.monotonic() - begin
-        said = f" after {passed:.0f} s; nothing was written to {out}"
-        raise KeyboardInterrupt(said, *_so_far(heard, options)) from None
+        note = f" after {passed:.0f} s; nothing was written to {out}"
+        raise KeyboardInterrupt(note, *_so_far(latest, options)) from None
     return estimator
 
 
-def _fitted(table: Table, options: Mapping[str, Any], heard: list[Any]) -> Any:
-    """The estimator after its fit; it shows how it goes on a terminal."""
+def _fitted(table: Table, options: Mapping[str, Any], latest: list[Any]) -> Any:
+    """Fit the estimator, and refit for confidence if requested."""
     from ..estimator import GraphGrad
 
     def listen(progress: Any) -> None:
-        heard[:] = [(progress, table)]
+        latest[:] = [(progress, table)]
 
     estimator = GraphGrad(
         degree=options["degree"],
@@ -103,10 +103,10 @@ def _fitted(table: Table, options: Mapping[str, Any], heard: list[Any]) -> Any:
     return estimator
 
 
-def _fill(
+def _write_files(
     folder: Path, estimator: Any, table: Table, options: Mapping[str, Any]
 ) -> None:
-    """The files of a run."""
+    """Write the files of a run."""
     from ..graph import save_graphml
 
     times: Any = table.stamps
@@ -124,13 +124,13 @@ def _fill(
     estimator.report(folder / "report.html", title=f"What acts on what in {name}")
 
 
-def _so_far(heard: list[Any], options: Mapping[str, Any]) -> list[str]:
-    """Equations of a fit that was stopped, if it had any."""
-    if not heard or getattr(heard[0][0], "coefficients", None) is None:
+def _so_far(latest: list[Any], options: Mapping[str, Any]) -> list[str]:
+    """Equations of an interrupted fit, if any."""
+    if not latest or getattr(latest[0][0], "coefficients", None) is None:
         return []
     from ..library import Polynomial
 
-    progress, table = heard[0]
+    progress, table = latest[0]
     states = state_names(table, options)
     variables = [*states, *names_of(table.inputs)]
     header = {
@@ -140,7 +140,7 @@ def _so_far(heard: list[Any], options: Mapping[str, Any]) -> list[str]:
         "coefficients": progress.coefficients,
     }
     return [
-        f"As far as it was (log-likelihood {progress.log_likelihood:.1f}), and not to "
-        "be trusted yet:",
+        f"Preliminary equations (log-likelihood {progress.log_likelihood:.1f}), not "
+        "converged:",
         *(f"  {line}" for line in header_equations(header)),
     ]

@@ -1,4 +1,4 @@
-"""Commands about known truths: `systems`, `simulate`, `demo`."""
+"""Commands about known systems: `systems`, `simulate`, `demo`."""
 
 import csv
 from itertools import count
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..registries import SYSTEMS
-from .errors import interruptible, reported
+from .terminal import interruptible, reported
 
 SCHEMES = ("flow", "euler")
 DEMOS = ("lorenz", "hare-lynx")
@@ -16,7 +16,7 @@ DEMOS = ("lorenz", "hare-lynx")
 
 @reported
 def systems() -> None:
-    """List the systems that can be simulated.
+    """List the known systems.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def simulate(
             help="flow integrates accurately; euler takes the paper's step of dt."
         ),
     ] = "flow",
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,7 +60,7 @@ def simulate(
         bool, typer.Option("--force", help="Replace the file if it exists.")
     ] = False,
 ) -> None:
-    """Draw noisy observations of a known system.
+    """Simulate noisy observations of a known system.
 
     \b
     Examples:
@@ -72,7 +72,7 @@ def simulate(
     from .folder import check_file, new_file
 
     check_at_least("--steps", steps, 1, "It is the number of observations.")
-    check_at_least("--seed", seed, 0, "Any number from 0 on will do.")
+    check_at_least("--seed", seed, 0, "Use any number from 0.")
     check_choice("--scheme", scheme, SCHEMES)
     check_choice("SYSTEM", system, SYSTEMS)
     options = dict(_setting(text) for text in setting or [])
@@ -105,10 +105,10 @@ def demo(
         bool, typer.Option("--force", help="Replace the run in the folder.")
     ] = False,
 ) -> None:
-    """Data in; equations beside those of the textbooks, graph and report out.
+    """Fit bundled data and compare the equations with those of textbooks.
 
-    lorenz: the Lorenz system, simulated, through noise and with gaps. hare-lynx: pelts
-    of hares and lynxes that the Hudson's Bay Company took from 1900 to 1920.
+    lorenz: simulated Lorenz system with noise and gaps. hare-lynx: pelts of hares and
+    lynxes traded by the Hudson's Bay Company from 1900 to 1920.
 
     \b
     Examples:
@@ -138,18 +138,18 @@ def demo(
             typer.echo(line)
         typer.echo(f"\nOutcome: {fitted.outcome_}. {fitted.advice_}")
 
-    fit_and_write(gather(None, given), force=force, say=typer.echo, show=show)
+    fit_and_write(gather(None, given), force=force, echo=typer.echo, show=show)
     other = next(each for each in DEMOS if each != name)
-    typer.echo(f"\nThe report: open {folder / 'report.html'} in a browser.")
+    typer.echo(f"\nTo view the report, open {folder / 'report.html'} in a browser.")
     typer.echo("Try next:")
     typer.echo(f"  graphgrad forecast {folder} --steps 50")
     typer.echo(f"  graphgrad demo {other}")
     typer.echo("  graphgrad simulate lotka_volterra --steps 200 --out data.csv")
-    typer.echo("  graphgrad fit data.csv --out run/        or a file of your own")
+    typer.echo("  graphgrad fit data.csv --out run/        or your own file")
 
 
 def _free_name(name: str) -> Path:
-    """The first of name, name-2, ... that nothing has."""
+    """The first of name, name-2, ... that does not exist."""
     tries = (Path(name if i == 1 else f"{name}-{i}") for i in count(1))
     return next(path for path in tries if not path.exists())
 
@@ -161,7 +161,7 @@ def _setting(text: str) -> tuple[str, Any]:
             return name.strip(), kind(value)
         except ValueError:
             continue
-    fault = f"{value!r} is no number" if equals else "there is no ="
+    fault = f"{value!r} is not a number" if equals else "there is no ="
     raise ValueError(f"`--set` must be NAME=VALUE, got {text!r}: {fault}.")
 
 
@@ -177,7 +177,7 @@ def _draw(
     with jax.enable_x64(True):
         system_key, data_key = jax.random.split(jax.random.key(seed))
         system = get(name, key=system_key, **options)
-        path = system.simulate(data_key, steps, scheme=scheme, bounded=True)
-        # Twelve digits: 3 x 0.1 is 0.3.
+        drawn = system.simulate(data_key, steps, scheme=scheme, bounded=True)
+        # Rounded to twelve digits, so that 3 x 0.1 is 0.3.
         times = [f"{system.dt * (i + 1):.12g}" for i in range(steps)]
-        return system.states, times, np.asarray(path.observations).tolist()
+        return system.states, times, np.asarray(drawn.observations).tolist()

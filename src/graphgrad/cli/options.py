@@ -1,4 +1,4 @@
-"""Options of a fit: by defaults, then a file, then the command line."""
+"""Options of a fit: defaults, overridden by a file, then by the command line."""
 
 import json
 import os
@@ -39,7 +39,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Options from a TOML file; its paths count from where it is."""
+    """Read options from a TOML file; its paths are relative to its folder."""
     if not path.is_file():
         raise ValueError(f"`--config` must be a file, got {path}: no such file.")
     try:
@@ -56,7 +56,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def refuse_form(name: str, form: Any) -> None:
-    """Say what took the place of `form`, if it is given."""
+    """Reject `form`, the former name of `dynamics`."""
     if form is not None:
         now = "--dynamics" if name.startswith("--") else "dynamics"
         raise ValueError(
@@ -66,15 +66,15 @@ def refuse_form(name: str, form: Any) -> None:
 
 
 def gather(config: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All options, checked.
+    """Collect and check all options.
 
     Args:
         config: A file of options, or None.
-        given: Those of the command line; None where there was nothing.
+        given: Options of the command line; None if not given.
     """
     refuse_form("--form", given.get("form"))
-    said = {name: value for name, value in given.items() if value is not None}
-    options = {**DEFAULTS, **(read_config(config) if config else {}), **said}
+    explicit = {name: value for name, value in given.items() if value is not None}
+    options = {**DEFAULTS, **(read_config(config) if config else {}), **explicit}
     if options["data"] is None:
         raise ValueError("`data` must be given, got none. Name a CSV or Parquet file.")
     return {
@@ -84,15 +84,15 @@ def gather(config: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_config(path: Path, options: Mapping[str, Any], folder: Path) -> None:
-    """Write options so that a fit with them is the same again.
+    """Write options as TOML, so that the fit can be repeated.
 
     Args:
-        path: Where to write.
-        options: As `gather` gave them.
-        folder: Where the file will be in the end; the data are named from there.
+        path: File to write.
+        options: Options from `gather`.
+        folder: Final folder of the file, to which the path of the data is relative.
     """
     options = {name: value for name, value in options.items() if name != "out"}
-    options["data"] = _way(Path(options["data"]), folder)
+    options["data"] = _relative(Path(options["data"]), folder)
     lines = [
         f"{name} = {_toml(value)}\n"
         for name, value in options.items()
@@ -102,8 +102,8 @@ def write_config(path: Path, options: Mapping[str, Any], folder: Path) -> None:
     path.write_text(head + "".join(lines), encoding="utf-8")
 
 
-def _way(data: Path, folder: Path) -> str:
-    """From a folder to the data, or their whole address where there is no way."""
+def _relative(data: Path, folder: Path) -> str:
+    """Path of the data relative to a folder, or absolute on another drive."""
     try:
         return Path(os.path.relpath(data.resolve(), folder.resolve())).as_posix()
     except ValueError:  # on another drive
@@ -112,7 +112,7 @@ def _way(data: Path, folder: Path) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, str):
-        # Text of JSON is text of TOML, but for one character.
+        # JSON strings are TOML strings, except for DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
@@ -131,9 +131,7 @@ def _names(name: str, value: Any) -> list[str]:
         raise ValueError(f"`{name}` must be names, got {value!r}. For instance x,y.")
     names = [part.strip() for part in parts]
     if len(set(names)) < len(names) or "" in names:
-        raise ValueError(
-            f"`--{name}` must be names that differ, got {','.join(names)!r}."
-        )
+        raise ValueError(f"`--{name}` must be distinct names, got {','.join(names)!r}.")
     return names
 
 
@@ -141,7 +139,7 @@ def _noise(name: str, value: Any) -> Any:
     if value == "learn":
         return value
     parts = value.split(",") if isinstance(value, str) else value
-    remedy = "Give a variance, or one a column with commas, or 'learn'."
+    remedy = "Give a variance, or one per column with commas, or 'learn'."
     if isinstance(parts, list) and len(parts) != 1:
         return [_variance(name, part, remedy) for part in parts]
     only = parts[0] if isinstance(parts, list) else parts
@@ -149,7 +147,7 @@ def _noise(name: str, value: Any) -> Any:
 
 
 def _variance(name: str, value: Any, remedy: str) -> float:
-    # A flow may have no process noise; whether this one may, the estimator says.
+    # Only a flow may have no process noise, which the estimator checks.
     if name == "state_noise" and str(value).strip() in ("0", "0.0"):
         return 0.0
     return check_positive(_flag(name), value, remedy)
@@ -190,6 +188,6 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "selection": _one_of(SELECTIONS),
     "particles": _whole(3, "Leave it out for 100."),
     "constraints": check_constraints,
-    "refits": _whole(0, "20 give a first impression; 0 for none."),
-    "seed": _whole(0, "Any number from 0 on will do."),
+    "refits": _whole(0, "20 give a rough estimate; 0 for none."),
+    "seed": _whole(0, "Use any number from 0."),
 }

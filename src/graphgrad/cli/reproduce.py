@@ -1,4 +1,4 @@
-"""`graphgrad reproduce`: the paper's tables and figures, run again."""
+"""`graphgrad reproduce`: reproduce the paper's tables and figures."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import interruptible, reported
+from .terminal import interruptible, reported
 
 if TYPE_CHECKING:
     from ..study.plan import Study
@@ -25,22 +25,22 @@ def reproduce(
         ),
     ],
     realisations: Annotated[
-        int, typer.Option(help="How many each method gets at most.")
+        int, typer.Option(help="Most realisations per method.")
     ] = 150,
     methods: Annotated[
         str | None,
-        typer.Option(help="Some of the methods, with commas.", show_default="all"),
+        typer.Option(help="Methods to run, with commas.", show_default="all"),
     ] = None,
     cells: Annotated[
         str | None,
-        typer.Option(help="Some of the cells: T=25,T=50.", show_default="all"),
+        typer.Option(help="Cells to run: T=25,T=50.", show_default="all"),
     ] = None,
     store: Annotated[
-        Path, typer.Option(help="File of results; what it has is not run again.")
+        Path, typer.Option(help="File of results; stored ones are not run again.")
     ] = Path("study.sqlite"),
     workers: Annotated[
         int | None,
-        typer.Option(help="Processes here, by Dask.", show_default="this one"),
+        typer.Option(help="Local processes, by Dask.", show_default="this one"),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -53,11 +53,10 @@ def reproduce(
         bool, typer.Option("--times/--no-times", help="Show times in tables.")
     ] = True,
 ) -> None:
-    """Run a study of the paper, print its table and draw its figure.
+    """Run a study of the paper, print its table and plot its figure.
 
-    Stopped or killed at any moment, the same command goes on where it was. `page`
-    writes the page of the documentation from what is stored and from the tables that
-    are beside the page, and runs nothing.
+    The same command resumes an interrupted study. `page` writes the pages of the
+    documentation from the stored results and the existing tables, and runs nothing.
 
     \b
     Examples:
@@ -101,15 +100,15 @@ def reproduce(
                 faults = []
                 for study in studies:
                     faults += _run(study, realisations, chosen, results, execute)
-                    jax.clear_caches()  # programs of one study are of no use to others
+                    jax.clear_caches()  # other studies compile other programs
                     _write(study, results, realisations, out, times)
                 return faults
 
     try:
         faults = interruptible(work)
     except KeyboardInterrupt:
-        said = f"; {store} keeps what was done, and the same command goes on from there"
-        raise KeyboardInterrupt(said) from None
+        note = f"; {store} has the results so far, and the same command resumes"
+        raise KeyboardInterrupt(note) from None
     for fault in faults:
         typer.echo(f"graphgrad: {fault}", err=True)
     if faults:
@@ -126,7 +125,7 @@ def _studies(name: str) -> "list[Study]":
 
 
 def _cells(studies: "list[Study]") -> tuple[list[str], list[str]]:
-    """What cells may be asked for by, and their labels, too many to be listed."""
+    """Names by which cells may be selected, and all labels."""
     cells = [cell for study in studies for cell in study.cells]
     short = [name for cell in cells for name in sorted(cell.names - {cell.label})]
     single = [cell.label for cell in cells if cell.names == {cell.label}]
@@ -166,10 +165,10 @@ def _run(
     store: "Store",
     execute: "Executor",
 ) -> list[str]:
-    """Say what will be run, and run it."""
+    """Print what will be run, and run it."""
     from ..study.running import here, run
     from ..study.tasks import tasks_of
-    from .progress import line, tell, warn_if_busy
+    from .terminal import line, show_progress, warn_if_busy
 
     tasks = tasks_of(study, realisations, methods=chosen[0], cells=chosen[1])
     missing = len(store.missing(tasks))
@@ -180,12 +179,14 @@ def _run(
         err=True,
     )
     if study.alone and execute is not here:
-        typer.echo(f"{study.name}: timed, so one fit at a time, here.", err=True)
+        typer.echo(
+            f"{study.name}: timed, so one fit at a time in this process.", err=True
+        )
         execute = here
     if study.alone and missing:
         warn_if_busy(study.name)
     try:
-        return run(tasks, store, execute=execute, callback=tell)
+        return run(tasks, store, execute=execute, callback=show_progress)
     finally:
         line("")
 
@@ -193,7 +194,7 @@ def _run(
 def _write(
     study: "Study", store: "Store", realisations: int, out: Path, times: bool
 ) -> None:
-    """Print the table, and write it and the figure."""
+    """Print the table, and write table and figure."""
     from ..files import write_whole
     from ..study import tables
     from ..study.figures import png
@@ -215,7 +216,7 @@ def _write(
 def _write_page(
     studies: "list[Study]", store: "Store", realisations: int, out: Path
 ) -> None:
-    """Write the pages, and the figures and tables of what they show beside them."""
+    """Write the pages, with their figures and tables."""
     from ..files import write_whole
     from ..study.by_system import from_systems_csv
     from ..study.figures import png
@@ -224,16 +225,16 @@ def _write_page(
     from ..study.scoreboards import scoreboards
     from ..study.summary import merged, summarise
 
-    told, systems = {}, {}
+    summaries, systems = {}, {}
     for study in studies:
         folder = out / study.folder
         found, before = store.found(study, realisations), {}
         if (file := folder / f"{study.name}.csv").is_file():
             before = from_csv(study, file.read_text())
-        told[study.name] = table = merged(study, before, summarise(found))
+        summaries[study.name] = table = merged(study, before, summarise(found))
         if table:
             _files(study, table, folder, times=True)
-        # Graphs need the coefficients of all that the table has.
+        # Plots of graphs need the coefficients of all fits in the table.
         if found and (study.figure != "graphs" or set(found) == set(table)):
             write_whole(folder / f"{study.name}.png", png(study, table, found))
         _systems(study, store, realisations, folder)
@@ -242,8 +243,8 @@ def _write_page(
     ours = [study for study in studies if study.folder == "scoreboards"]
     papers = [study for study in studies if study.folder == "reproducing"]
     made = {
-        "reproducing.md": page(papers, told),
-        "scoreboards.md": scoreboards(ours, told, systems),
+        "reproducing.md": page(papers, summaries),
+        "scoreboards.md": scoreboards(ours, summaries, systems),
     }
     for name, text in made.items():
         write_whole(out / name, text.encode())
@@ -251,7 +252,7 @@ def _write_page(
 
 
 def _systems(study: "Study", store: "Store", realisations: int, out: Path) -> list[str]:
-    """Write how each system fared, of a study whose cells are systems."""
+    """Write results per system, if the cells of the study are systems."""
     from ..files import write_whole
     from ..study.by_system import is_by_system, systems_csv
 
@@ -265,7 +266,7 @@ def _systems(study: "Study", store: "Store", realisations: int, out: Path) -> li
 
 
 def _files(study: "Study", table: "Summaries", out: Path, times: bool) -> list[str]:
-    """Write the table for other programs; names of the files."""
+    """Write the table as CSV and LaTeX; return the names of the files."""
     from ..files import write_whole
     from ..study.records import as_csv
     from ..study.tables import latex

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .errors import interruptible, reported
+from .terminal import interruptible, reported
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
 
@@ -19,7 +19,7 @@ def show(
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Print the equations, the graph and the scores of a run.
+    """Print equations, graph and scores of a run.
 
     \b
     Examples:
@@ -41,7 +41,7 @@ def show(
 @reported
 def forecast(
     run: Run,
-    steps: Annotated[int, typer.Option(help="How many steps of dt.")] = 50,
+    steps: Annotated[int, typer.Option(help="Number of steps of dt.")] = 50,
     out: Annotated[
         Path | None,
         typer.Option(help="CSV file to write.", show_default="standard output"),
@@ -50,13 +50,13 @@ def forecast(
     members: Annotated[int, typer.Option(help="Number of draws.")] = 200,
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of the draws.", show_default="that of the fit"),
+        typer.Option(help="Random seed.", show_default="that of the fit"),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it exists.")
     ] = False,
 ) -> None:
-    """Say what comes after the data of a run: means and bands of the states.
+    """Forecast after the data of a run: means and bands of the states.
 
     \b
     Examples:
@@ -64,13 +64,13 @@ def forecast(
       graphgrad forecast run/ --steps 10 --level 0.5
     """  # noqa: D301
     from ..checks import check_at_least
-    from ..dynamics import MOTIONS
+    from ..registries import MOTIONS
     from .folder import check_file, new_file, read_header, write_bands
 
-    # What is wrong with it is said before anything is imported.
-    motion = MOTIONS[read_header(run)["dynamics"]]
-    check_at_least("--steps", steps, 1, "It is how far to look ahead.")
-    check_at_least("--members", members, 1, "200 give fair bands.")
+    # Errors in the header are reported before JAX is imported.
+    dynamics = MOTIONS[read_header(run)["dynamics"]]
+    check_at_least("--steps", steps, 1, "It is the number of steps to forecast.")
+    check_at_least("--members", members, 1, "200 give accurate bands.")
     if not 0 < level < 1:
         raise ValueError(f"`--level` must be between 0 and 1, got {level}.")
     check_file(out, force=force)
@@ -84,10 +84,10 @@ def forecast(
     if ahead.message:
         typer.echo(f"graphgrad: {ahead.message}", err=True)
     if out is None:
-        typer.echo(f"Forecast of a {motion}.", err=True)
+        typer.echo(f"Forecast of a {dynamics}.", err=True)
     else:
         typer.echo(
-            f"Wrote {out}: {steps} steps of a {motion}, with bands of {level:.0%}."
+            f"Wrote {out}: {steps} steps of a {dynamics}, with bands of {level:.0%}."
         )
 
 
@@ -100,15 +100,15 @@ def compare(
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Compare runs on the same data: criteria, and terms that only some have.
+    """Compare runs on the same data: information criteria and terms.
 
     \b
     Examples:
       graphgrad compare run1/ run2/
       graphgrad compare degree1/ degree2/ degree3/ --json
     """  # noqa: D301
-    from ..dynamics import MOTIONS
     from ..estimator import GraphGrad
+    from ..registries import MOTIONS
     from .folder import read_header
 
     names = [str(run) for run in runs]
@@ -131,12 +131,14 @@ def compare(
     for name, kind in kinds.items():
         typer.echo(f"{name} is a {MOTIONS[kind]}.")
     if len(set(kinds.values())) > 1:
-        typer.echo("Coefficients of one dynamics are not those of another.")
+        typer.echo("Coefficients of different dynamics are not comparable.")
     differ = {t: c for t, c in terms.items() if 0 < len(c) < len(names)}
-    typer.echo(f"Terms of all: {sum(len(c) == len(names) for c in terms.values())}")
+    typer.echo(
+        f"Terms in all runs: {sum(len(c) == len(names) for c in terms.values())}"
+    )
     for term, coefficients in differ.items():
         values = ", ".join(f"{value:.3g} in {n}" for n, value in coefficients.items())
-        typer.echo(f"Only in some: {term}: {values}")
+        typer.echo(f"Only in some runs: {term}: {values}")
 
 
 def _ahead(
@@ -147,7 +149,7 @@ def _ahead(
 
     estimator = GraphGrad.load(run)
     with warnings.catch_warnings():
-        # What it warns of is in `message`, too.
+        # The warning is in `message`.
         warnings.simplefilter("ignore", UserWarning)
         ahead = estimator.forecast(
             steps=steps, members=members, level=level, random_state=seed
@@ -156,7 +158,7 @@ def _ahead(
 
 
 def _terms(headers: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Coefficients that are not zero, by equation and term, and by run."""
+    """Nonzero coefficients by equation and term, and by run."""
     found: dict[str, dict[str, float]] = {}
     for name, header in headers.items():
         for state, row in zip(header["states"], header["coefficients"], strict=True):

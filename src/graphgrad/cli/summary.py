@@ -1,4 +1,4 @@
-"""A run in words: equations, graph, scores."""
+"""Summary of a run: equations, graph, scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..dynamics import MOTIONS
+from ..registries import MOTIONS
 
 KEYS = (
     *("dt", "dynamics", "substeps"),
     *("states", "terms", "degrees", "coefficients", "adjacency"),
     *("state_noise", "observation_noise", "log_likelihood", "penalty", "outcome"),
 )
-"""Of `model.json`, what every version and every kind of fit has."""
+"""Keys of `model.json` that are shown."""
 
 
 def run_header(estimator: Any) -> dict[str, Any]:
-    """What `model.json` says of a fit, as far as it is shown."""
+    """Header of a fit, as in `model.json`, with the settings that are shown."""
     import jax
 
     from ..storage.encoding import fit_header
@@ -28,7 +28,7 @@ def run_header(estimator: Any) -> dict[str, Any]:
 
 
 def header_equations(header: Mapping[str, Any]) -> list[str]:
-    """One line a state, of `model.json` alone.
+    """Equations from a header, one line per state.
 
     Examples:
         >>> header_equations({"states": ["x"], "terms": ["1", "x"], "dynamics": "flow",
@@ -44,7 +44,7 @@ def header_equations(header: Mapping[str, Any]) -> list[str]:
 
 
 def summary(header: Mapping[str, Any]) -> Iterator[str]:
-    """Lines that say what a run found."""
+    """Lines of the summary of a run."""
     from ..solution import Outcome
 
     yield f"Equations of a {MOTIONS[header['dynamics']]}"
@@ -54,9 +54,9 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     n_terms = np.count_nonzero(_matrix(header))
     yield f"Scores: log-likelihood {_shown(header['log_likelihood'])}, {n_terms} terms"
-    length = "a unit of time" if header["dynamics"] == "flow" else "a step"
+    unit = "unit of time" if header["dynamics"] == "flow" else "step"
     for name, called in (
-        ("state_noise", f"process noise in {length}"),
+        ("state_noise", f"process noise per {unit}"),
         ("observation_noise", "measurement noise"),
     ):
         variances = np.array(header[name], float)
@@ -71,23 +71,23 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
 
 
 def graph_lines(adjacency: np.ndarray, states: Sequence[str]) -> Iterator[str]:
-    """A graph as a table."""
+    """Adjacency matrix as a table."""
     from ..graph import adjacency_table
 
-    yield "Who acts on whom: 1 where the state of the column acts on that of the row"
+    yield "Graph: 1 if the state of the column acts on that of the row"
     table = adjacency_table(adjacency, states)
     yield from (f"  {line}" for line in table.splitlines())
 
 
 def as_json(header: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """What every `model.json` has, with the equations as text."""
+    """The shown keys of a header, with the equations as text."""
     kept = {name: header[name] for name in KEYS if name in header}
     return {**kept, "equations": header_equations(header), **more}
 
 
 def _learnt(header: Mapping[str, Any]) -> bool:
-    asked = header.get("settings", {}).get("state_noise")
-    return isinstance(asked, str) and asked == "learn"
+    requested = header.get("settings", {}).get("state_noise")
+    return isinstance(requested, str) and requested == "learn"
 
 
 def _shown(value: float | None) -> str:

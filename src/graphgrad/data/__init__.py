@@ -1,1 +1,1 @@
-"""Data: files, frames and arrays as series; times, names and scales."""
+"""Input data: files, frames and arrays as series; times, names and scales."""

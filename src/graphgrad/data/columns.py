@@ -1,7 +1,7 @@
 """Columns of CSV and Parquet files, as numbers or text.
 
-CSV is read by Python's own reader: it names the cell that is no number, and a million
-rows take it seconds (`benchmarks/read_csv.py`).
+CSV is read by the standard library, so that errors can name the cell that is not a
+number; a million rows take seconds (`benchmarks/read_csv.py`).
 """
 
 import csv
@@ -13,29 +13,29 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_choice
-from .times import time_columns
+from .series import time_columns
 
 MISSING = ("", "na", "nan", "null")
-"""What stands for a value that is missing, in any case."""
+"""Text of missing values, in any case."""
 
 BLOCK = 65_536
-"""Rows that are turned into numbers at once."""
+"""Rows that are converted to numbers at a time."""
 
 Cells = list[Any]
-"""Columns, each an array of floats, or a list of text where it is not all numbers."""
+"""Columns: arrays of floats, or lists of text if some cells are not numbers."""
 
 
 def csv_columns(
     path: Path, columns: Sequence[str] | None, time: str | None
 ) -> tuple[str | None, list[str], Cells]:
-    """The column of times, the other ones, and the cells of all of these."""
+    """Name of the column of times, names of the other columns, and their cells."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             line = next((line for line in file if line.strip()), "")
             if not line:
                 raise ValueError(f"`data` must have rows, got {path}: it is empty.")
             file.seek(0)
-            # On a draw the comma comes first.
+            # The comma wins ties.
             reader = csv.reader(file, delimiter=max(",;\t", key=line.count))
             first = next(row for row in reader if row)
             names = [cell.strip() for cell in first]
@@ -51,7 +51,7 @@ def csv_columns(
             return clock, chosen, _columns(rows, wanted)
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"`data` must be text in UTF-8, got {path}: byte {error.start} is none. "
+            f"`data` must be text in UTF-8, got {path}: byte {error.start} is not. "
             "Save it as UTF-8; names of Parquet files end in .parquet."
         ) from None
     except csv.Error as error:
@@ -59,7 +59,7 @@ def csv_columns(
 
 
 def _records(path: Path, reader: Any, width: int) -> Iterator[list[str]]:
-    """Rows of the right width; a blank line is none, unless it is an empty cell."""
+    """Rows of the right width; blank lines are skipped unless they are empty cells."""
     blank = 0
     for row in reader:
         if len(row) == width:
@@ -91,7 +91,7 @@ def _columns(rows: Iterator[list[str]], wanted: list[int]) -> Cells:
 
 
 def _floats(cells: Sequence[str]) -> Any:
-    """As floats if all cells are numbers or missing; else as they are."""
+    """Cells as floats if all are numbers or missing; else unchanged."""
     try:
         return np.fromiter(map(float, cells), float, len(cells))
     except ValueError:
@@ -106,7 +106,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def number(cell: str) -> float | None:
-    """The number that a cell holds, NaN if it is missing, None if it holds none."""
+    """The number in a cell: NaN if missing, None if it is not a number."""
     if cell.strip().lower() in MISSING:
         return np.nan
     try:
@@ -118,7 +118,7 @@ def number(cell: str) -> float | None:
 def parquet_columns(
     path: Path, columns: Sequence[str] | None, time: str | None
 ) -> tuple[str | None, list[str], Cells]:
-    """The same of a Parquet file."""
+    """The same as `csv_columns` for a Parquet file."""
     import polars as pl
 
     try:
@@ -152,13 +152,13 @@ def _check_names(path: Path, names: list[str]) -> None:
 def _choose(
     names: list[str], columns: Sequence[str] | None, time: str | None, *, headed: bool
 ) -> tuple[str | None, list[str]]:
-    """The column of times, if there is one, and those that are seen."""
+    """The column of times, if any, and the columns to read."""
     clocks = time_columns(names) if headed else []
     if time is not None:
         clocks = [check_choice("--time", time, names)]
     if len(clocks) > 1:
         raise ValueError(
-            f"`data` must say once when its rows were observed, got columns {clocks}. "
+            f"`data` must have one column of times, got columns {clocks}. "
             "Rename one of them."
         )
     clock = clocks[0] if clocks else None
@@ -166,7 +166,9 @@ def _choose(
     if columns is not None:
         chosen = [check_choice("--columns", name, chosen) for name in columns]
     if not chosen:
-        raise ValueError(f"`data` must have a column beside the times, got {names}.")
+        raise ValueError(
+            f"`data` must have a column other than the times, got {names}."
+        )
     if "" in chosen:
         raise ValueError(
             f"`data` must name each column, got none for column {names.index('') + 1}. "

@@ -1,4 +1,4 @@
-"""Constraints from text, `known(x2, x1, 0.5)`, and the states that they name."""
+"""Constraints from text such as `known(x2, x1, 0.5)`, and velocities among them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ EXAMPLES = {
     "equal": "equal(x1: x2, x2: x1)",
     "velocity": "velocity(x, v)",
 }
-"""Kinds of constraints, each as it is written."""
+"""Kinds of constraints, with an example of each."""
 
 
 def check_constraints(_: str, texts: Any) -> list[str]:
-    """Texts that each call a kind of constraint."""
+    """Check that each text is a constraint."""
     if not (isinstance(texts, list) and all(isinstance(t, str) for t in texts)):
         raise ValueError(
             f"`constraints` must be a list of texts, got {texts!r}. For instance "
@@ -30,7 +30,7 @@ def check_constraints(_: str, texts: Any) -> list[str]:
 
 
 def read_constraints(texts: Sequence[str]) -> list[Any]:
-    """The constraints that the texts name.
+    """Parse constraints.
 
     Examples:
         >>> read_constraints(["known(x2, x1 x3, -0.02)"])
@@ -40,7 +40,7 @@ def read_constraints(texts: Sequence[str]) -> list[Any]:
 
 
 def velocities(constraints: Sequence[Any]) -> list[Any]:
-    """Those of the constraints that make one state the velocity of another.
+    """The constraints that make one state the velocity of another.
 
     Examples:
         >>> velocities(read_constraints(["velocity(x, v)", "forbid(v, 1)"]))
@@ -52,7 +52,7 @@ def velocities(constraints: Sequence[Any]) -> list[Any]:
 
 
 def with_velocities(states: Sequence[str], constraints: Sequence[Any]) -> list[str]:
-    """States, and velocities beside them, which are states whether seen or not.
+    """States with the velocities added, which are states whether observed or not.
 
     Examples:
         >>> with_velocities(["x"], read_constraints(["velocity(x, v)"]))
@@ -69,7 +69,7 @@ def _split(text: str) -> tuple[str, list[str]]:
     kind, opened, rest = text.strip().partition("(")
     check_choice("--constraint", kind.strip(), EXAMPLES)
     if not (opened and rest.endswith(")")):
-        raise ValueError(_fault(kind, text, "the brackets do not match"))
+        raise ValueError(_fault(kind, text, "the parentheses do not match"))
     return kind.strip(), [part.strip() for part in rest[:-1].split(",")]
 
 
@@ -102,7 +102,7 @@ def _number(kind: str, text: str, part: str) -> float:
     try:
         return float(part)
     except ValueError:
-        raise ValueError(_fault(kind, text, f"{part!r} is no number")) from None
+        raise ValueError(_fault(kind, text, f"{part!r} is not a number")) from None
 
 
 def _fault(kind: str, text: str, reason: str) -> str:

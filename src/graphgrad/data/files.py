@@ -1,4 +1,4 @@
-"""A series from a CSV or Parquet file, checked."""
+"""Read and check a series from a CSV or Parquet file."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -13,14 +13,14 @@ from .series import Series
 
 
 class Table(NamedTuple):
-    """A series as it was read.
+    """A series read from a file.
 
     Attributes:
-        series: The columns that are seen, and their times: as numbers, or in seconds
-            from the first row where they are dates.
-        clock: Name of the column of times, if there is one.
-        stamps: Its dates as text, where it has dates.
-        inputs: The columns that drive the others, if there are any.
+        series: The observed columns and their times; dates are in seconds since the
+            first row.
+        clock: Name of the column of times, if any.
+        stamps: Dates as text, if the times are dates.
+        inputs: The columns that are inputs, if any.
     """
 
     series: Series
@@ -36,16 +36,16 @@ def read_table(
     inputs: Sequence[str] | None = None,
     time: str | None = None,
 ) -> Table:
-    """Read a file, checking all that can be checked before a fit.
+    """Read a file and check it before a fit.
 
     Args:
         path: A CSV file, or a Parquet file if its name ends in `.parquet`.
-        columns: The columns to take; all but the inputs and the times if None.
-        inputs: The columns that drive the others from outside.
-        time: The column of times; `t` or `time` if None and there is one.
+        columns: The observed columns; all but the inputs and the times if None.
+        inputs: The columns that are exogenous inputs.
+        time: The column of times; if None, a column `t` or `time`, if any.
 
     Raises:
-        ValueError: The file has no numbers to fit; the message says where and why.
+        ValueError: The file is invalid; the message gives the place and the reason.
     """
     check_data(path)
     read = parquet_columns if path.suffix == ".parquet" else csv_columns
@@ -63,7 +63,7 @@ def read_table(
     _check_inputs(driving, pushes)
     if not table:
         raise ValueError(
-            f"`data` must have a column that is no input, got {', '.join(driving)} "
+            f"`data` must have a column that is not an input, got {', '.join(driving)} "
             "alone. Name fewer of them in --inputs."
         )
     values = np.stack(list(table.values()), axis=1)
@@ -74,9 +74,9 @@ def read_table(
 
 
 def check_data(path: Path) -> None:
-    """Say that there is no file."""
+    """Raise an error if the file does not exist."""
     if not path.is_file():
-        reason = "it is none" if path.exists() else "no such file"
+        reason = "not a file" if path.exists() else "no such file"
         raise ValueError(f"`data` must be a file, got {path}: {reason}.")
 
 
@@ -91,7 +91,7 @@ def _numbers(name: str, cells: Any) -> np.ndarray:
 
 
 def _times(name: str, cells: Any) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """Times as numbers, and as text where they are dates."""
+    """Times as numbers, and as text if they are dates."""
     stamps = None
     if isinstance(cells, np.ndarray):
         times = cells
@@ -101,20 +101,20 @@ def _times(name: str, cells: Any) -> tuple[np.ndarray, tuple[str, ...] | None]:
     bad = np.flatnonzero(~np.isfinite(times))
     if len(bad):
         raise ValueError(
-            f"`data` must say when each row was observed, got {times[bad[0]]} in row "
+            f"`data` must have a time for each row, got {times[bad[0]]} in row "
             f"{bad[0] + 1}, column {name!r}. Fill it in, or leave the row out."
         )
     back = np.flatnonzero(np.diff(times) <= 0)
     if len(back):
         raise ValueError(
-            f"`data` must have times that rise, got row {back[0] + 2} of column "
+            f"`data` must have increasing times, got row {back[0] + 2} of column "
             f"{name!r} no later than the row before. Sort the rows."
         )
     return times, stamps
 
 
 def _seconds(name: str, stamps: tuple[str, ...]) -> Iterator[float]:
-    """Seconds from the first date."""
+    """Seconds since the first date."""
     first = None
     for row, stamp in enumerate(stamps):
         try:
@@ -151,14 +151,14 @@ def _check_column(path: Path, name: str, values: np.ndarray) -> None:
             f"`data` must be finite, got {values[far[0]]} in row {far[0] + 1}, column "
             f"{name!r}. Leave the cell empty if nothing was observed."
         )
-    seen = values[~np.isnan(values)]
-    if not len(seen):
+    observed = values[~np.isnan(values)]
+    if not len(observed):
         raise ValueError(
             f"`data` must have an observation in every column, got none in {name!r}. "
-            "Leave it out with --columns; --states names states that are never seen."
+            "Leave it out with --columns; --states names hidden states."
         )
-    if (seen == seen[0]).all():
+    if (observed == observed[0]).all():
         raise ValueError(
-            f"`data` must have columns that vary, got {seen[0]:g} in all rows of "
+            f"`data` must have columns that vary, got {observed[0]:g} in all rows of "
             f"{name!r}. Leave it out with --columns."
         )

@@ -1,7 +1,7 @@
-"""Data as arrays: from arrays, data frames, and lists of them.
+"""Read arrays, data frames, and lists of them as series.
 
-A pandas or polars frame (or any that narwhals knows) brings the names of its columns,
-and in a column `t`, or `time` in any case, when its rows were observed.
+A data frame (pandas, polars, or any that narwhals supports) provides the names of the
+columns, and the times of the rows in a column `t`, or `time` in any case.
 """
 
 from collections.abc import Sequence
@@ -13,20 +13,19 @@ from jaxtyping import Float
 from narwhals.exceptions import DuplicateError
 
 from ..checks import check_finite, check_numbers, check_shape
-from .series import Panel, Series
-from .times import as_seconds, time_columns
+from .series import Panel, Series, as_seconds, time_columns
 
-REMEDY = "Give one row for each time step and one column for each quantity seen."
+REMEDY = "Give one row for each time step and one column for each observed quantity."
 
 
 def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
-    """Series as arrays, checked.
+    """Read and check one or several series.
 
     Args:
         y: A `(T, Ny)` array, a data frame, or a list of any of these; or a `Series`,
-            which is taken as it is.
-        times: When the rows were observed; one array a series.
-        name: Name of the argument, for messages.
+            which is used unchanged.
+        times: Times of the rows; one array per series.
+        name: Name of the argument, for error messages.
 
     Examples:
         >>> import pandas as pd
@@ -36,7 +35,7 @@ def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
         >>> read_panel(frame).names, read_panel(frame).series[0].times.tolist()
         (('prey',), [0.0, 0.5])
     """
-    if isinstance(y, Series):  # as files are read
+    if isinstance(y, Series):  # from `read_table`
         return Panel((y,), several=False)
     several = isinstance(y, list | tuple) and (
         not y or _is_frame(y[0]) or np.ndim(y[0]) == 2
@@ -65,12 +64,12 @@ def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
 
 
 def select(panel: Panel, names: Sequence[str] | None, n_columns: int) -> Panel:
-    """The columns of a fit, in their order, of data that come after it.
+    """Select the columns of a fit, in their order, from other data.
 
     Args:
         panel: The data.
-        names: Names of the columns that the fit had, if they had any.
-        n_columns: How many there were.
+        names: Names of the columns of the fit, if any.
+        n_columns: Number of columns of the fit.
     """
     if names is None or panel.names is None:
         T = len(panel.series[0].values)
@@ -83,7 +82,7 @@ def select(panel: Panel, names: Sequence[str] | None, n_columns: int) -> Panel:
         fault = f"unknown {unknown}" if unknown else f"no {missing}"
         raise ValueError(
             f"`y` must have the columns that the model was fitted to, {list(names)}, "
-            f"got {fault}. Select and rename them; NaN says not observed."
+            f"got {fault}. Select and rename them; NaN means not observed."
         )
     order = [panel.names.index(name) for name in names]
     return panel._replace(
@@ -95,7 +94,7 @@ def select(panel: Panel, names: Sequence[str] | None, n_columns: int) -> Panel:
 
 
 def filled_in(series: Series, values: Float[np.ndarray, "T Ny"]) -> Any:
-    """What a series was made from, with values where nothing was observed."""
+    """The original data of a series, with missing entries replaced by `values`."""
     missing = np.isnan(series.values)
     if series.names is None or series.native is None:
         return np.where(missing, values, series.values)
@@ -110,7 +109,7 @@ def filled_in(series: Series, values: Float[np.ndarray, "T Ny"]) -> Any:
 
 
 def read_inputs(inputs: Any, panel: Panel) -> Panel | None:
-    """Inputs of all series, one row for each row of the data."""
+    """Read inputs of all series, one row per row of the data."""
     if inputs is None:
         return None
     driving = read_panel(inputs, name="inputs")
@@ -124,7 +123,7 @@ def read_inputs(inputs: Any, panel: Panel) -> Panel | None:
 
 
 def input_names(driving: Panel | None) -> tuple[str, ...]:
-    """Names of the inputs: of their columns, or u1, u2, ..."""
+    """Names of the inputs: those of their columns, or u1, u2, ..."""
     if driving is None:
         return ()
     if driving.names is not None:
@@ -133,7 +132,7 @@ def input_names(driving: Panel | None) -> tuple[str, ...]:
 
 
 def read_values(inputs: Any) -> np.ndarray | None:
-    """Inputs of one series as an array, if there are any."""
+    """Inputs of one series as an array, if any."""
     if inputs is None:
         return None
     return read_panel(inputs, name="inputs").series[0].values
@@ -163,15 +162,14 @@ def _read(part: Any, times: Any, name: str) -> Series:
     if len(clock) > 1 or (clock and times is not None):
         other = "a column of times and `times`" if times is not None else f"{clock}"
         raise ValueError(
-            f"`{name}` must say once when its rows were observed, got {other}. "
-            "Drop one of them."
+            f"`{name}` must have its times once, got {other}. Drop one of them."
         )
     if clock:
         times = frame[clock[0]].to_numpy()
     states = [c for c in named if c not in clock]
     if not states:
         raise ValueError(
-            f"`{name}` must have a column beside the times, got {named}. {REMEDY}"
+            f"`{name}` must have a column other than the times, got {named}. {REMEDY}"
         )
     values = [_column(frame[c], name) for c in states]
     return Series(np.stack(values, axis=1), tuple(states), as_seconds(times), part)
@@ -194,7 +192,7 @@ def _array(part: Any, name: str) -> np.ndarray:
     if hasattr(part, "toarray"):
         raise TypeError(
             f"`{name}` must be a dense array, got a sparse one. Use `.toarray()`; NaN "
-            "says not observed."
+            "means not observed."
         )
     array = np.asarray(part)
     if np.iscomplexobj(array):
@@ -219,7 +217,7 @@ def _array(part: Any, name: str) -> np.ndarray:
 def _is_frame(part: Any) -> bool:
     try:
         frame = nw.from_native(part, eager_only=True, pass_through=True)
-    except DuplicateError:  # named by `_read`
+    except DuplicateError:  # `_read` names the columns
         return True
     return isinstance(frame, nw.DataFrame)
 

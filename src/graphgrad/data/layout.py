@@ -1,4 +1,4 @@
-"""Which states there are, what is seen of them, and by which terms they move."""
+"""States, observation function and library of terms, from settings and columns."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -10,18 +10,18 @@ from ..checks import check_at_least, check_choice, check_finite, check_shape
 from ..library import AbstractLibrary, Polynomial
 from ..library.degrees import default_states
 from .constraints import with_velocities
-from .times import time_columns
+from .series import time_columns
 
 
 class Layout(NamedTuple):
-    """Names, terms, and what is seen.
+    """Names, library of terms, and observation function.
 
     Attributes:
         states: Names of the states.
         inputs: Names of the inputs.
-        library: The terms, of the states and then the inputs.
-        matrix: H, where observations are H x plus noise; None where a function is.
-        function: From a state to what is seen of it; None where a matrix is.
+        library: Library of terms of the states and inputs, in this order.
+        matrix: H, if observations are H x plus noise; None for a function.
+        function: Observation function of the state; None for a matrix.
     """
 
     states: tuple[str, ...]
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
     @property
     def observation(self) -> Any:
-        """As `state_space_model` takes it."""
+        """Argument `observation` of `state_space_model`."""
         if self.matrix is None:
             return self.function
         full = np.array_equal(self.matrix, np.eye(len(self.states)))
@@ -60,18 +60,17 @@ def lay_out(
     degree: Any,
     constraints: Sequence[Any] = (),
 ) -> Layout:
-    """From what the user says and what the data look like.
+    """Create the layout from settings and the columns of the data.
 
     Args:
-        columns: Names of the columns of the data, if they have any.
+        columns: Names of the columns of the data, if any.
         n_columns: Number of columns.
         inputs: Names of the inputs.
         states: Names of the states, or None.
-        observation: None, a list of the states that are seen, H, or a function.
-        library: The terms, or None for monomials.
+        observation: None, a list of observed states, H, or a function.
+        library: Library of terms, or None for monomials.
         degree: Degree of the monomials.
-        constraints: Those that name velocities, which are states whether they are
-            named or not.
+        constraints: Constraints; the velocities among them are added to the states.
 
     Examples:
         >>> laid = lay_out(columns=["v"], n_columns=1, inputs=(), states=["v", "w"],
@@ -130,7 +129,7 @@ def _names(
         return default_states(np.shape(observation)[1])
     raise ValueError(
         "`states` must be given with this `observation`, got None. Name all states, "
-        "those that are not seen, too."
+        "including hidden ones."
     )
 
 
@@ -140,12 +139,12 @@ def _matrix(
     columns: Sequence[str] | None,
     n_columns: int,
 ) -> np.ndarray:
-    """H: one row a column of the data."""
+    """H, with one row per column of the data."""
     if observation is None:
         if len(states) < n_columns:
             raise ValueError(
                 f"`states` must name a state for each of the {n_columns} columns, got "
-                f"{list(states)}. Give an `observation` if several columns see one."
+                f"{list(states)}. Give an `observation` if columns share a state."
             )
         observation = states[:n_columns] if columns is None else columns
         for name in observation:

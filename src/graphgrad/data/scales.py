@@ -1,4 +1,4 @@
-"""Initial scales of noises, motion and first states, from the data."""
+"""Initial scales of noise variances and initial states, from the data."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,15 +7,15 @@ import numpy as np
 from jaxtyping import Float
 
 LEAST_SHARE = 1e-6
-"""An initial variance is at least this share of the column's own."""
+"""Smallest initial variance, relative to that of the column."""
 
 
 class Scales(NamedTuple):
-    """How large things are in each column.
+    """Scales of each column.
 
     Attributes:
-        noise: Variance of the measurement noise, by second differences.
-        motion: Mean square of a step beside that noise.
+        noise: Variance of the measurement noise, from second differences.
+        motion: Mean squared step, less the contribution of that noise.
         spread: Variance of the column.
     """
 
@@ -25,11 +25,11 @@ class Scales(NamedTuple):
 
 
 def initial_scales(series: Sequence[Float[np.ndarray, "_ Ny"]]) -> Scales:
-    """Scales of all columns, from one series or several.
+    """Estimate the scales of all columns from one or several series.
 
-    Second differences of what moves smoothly are those of the noise, whose variance
-    is a sixth of their mean square. First differences have twice the noise, and the
-    motion beside it. Values that are missing are passed over.
+    Second differences of a smooth signal are those of the noise, whose variance is a
+    sixth of their mean square. First differences have twice the variance of the noise,
+    plus the motion. Missing values are skipped.
 
     Examples:
         >>> import numpy as np
@@ -56,7 +56,7 @@ def _scales(parts: list[np.ndarray]) -> tuple[float, float, float]:
         )
         for n in (1, 2)
     )
-    # Without any differences, half of what is there may be noise.
+    # Without differences, half of the variance is attributed to noise.
     noise = float(np.mean(second)) / 6 if len(second) else spread / 2
     step = float(np.mean(first)) if len(first) else spread
     noise = max(noise, LEAST_SHARE * spread)
@@ -66,7 +66,7 @@ def _scales(parts: list[np.ndarray]) -> tuple[float, float, float]:
 def first_values(
     ys: Float[np.ndarray, "T Ny"], otherwise: Float[np.ndarray, "Ny"]
 ) -> Float[np.ndarray, "Ny"]:
-    """The first value that was observed in each column, if one was."""
+    """The first observed value of each column, or `otherwise` if there is none."""
     return np.array(
         [
             column[0] if len(column) else value
@@ -80,13 +80,13 @@ def first_speeds(
     values: Sequence[Float[np.ndarray, "_"]],
     noise: float,
 ) -> tuple[Float[np.ndarray, "series"], float]:
-    """How fast a quantity moves at the beginning of each series, and the variance.
+    """Initial rate of change of a quantity in each series, and its variance.
 
-    Over as many rows as it takes for the motion to show beside the noise.
+    It is computed over as many rows as the motion needs to exceed the noise.
 
     Args:
-        times: When the rows of each series were observed.
-        values: The quantity, NaN where it was not.
+        times: Times of the rows of each series.
+        values: The quantity, NaN if not observed.
         noise: Variance of the measurement noise.
 
     Examples:
@@ -98,7 +98,8 @@ def first_speeds(
     """
     there = [~np.isnan(x) for x in values]
     parts = [
-        (t[seen], x[seen]) for t, x, seen in zip(times, values, there, strict=True)
+        (t[observed], x[observed])
+        for t, x, observed in zip(times, values, there, strict=True)
     ]
     longest = max(len(x) for _, x in parts)
     lag, squares, spans = 1, 0.0, 1.0

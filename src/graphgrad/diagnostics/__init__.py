@@ -1,1 +1,1 @@
-"""Whether to trust a fit: residuals, uncertainty, comparison of fits."""
+"""Diagnostics of a fit: residuals, uncertainty, confidence, comparison."""

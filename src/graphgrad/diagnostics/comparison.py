@@ -1,4 +1,4 @@
-"""Fits side by side: criteria, and likelihood ratios where one is part of another."""
+"""Comparison of fits: information criteria, and likelihood-ratio tests if nested."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,12 +16,12 @@ class FitRow(NamedTuple):
 
     Attributes:
         name: Its name.
-        log_likelihood: Of the data.
+        log_likelihood: Log-likelihood of the data.
         n_terms: Number of terms.
-        n_parameters: Coefficients that were estimated, and variances.
-        aic: Akaike's criterion; lower is better, here and below.
-        bic: Schwarz's criterion.
-        ebic: The criterion by which terms were chosen.
+        n_parameters: Number of estimated coefficients and variances.
+        aic: Akaike's information criterion; lower is better, also below.
+        bic: Bayesian information criterion (Schwarz).
+        ebic: Extended BIC, by which terms are selected.
         outcome: How the fit ended.
     """
 
@@ -36,15 +36,15 @@ class FitRow(NamedTuple):
 
 
 class RatioTest(NamedTuple):
-    """Whether a fit needs the terms that another one has not.
+    """Likelihood-ratio test of two nested fits.
 
     Attributes:
-        smaller: Name of the fit whose terms are all in the other one.
-        larger: Name of that one.
-        statistic: Twice the difference of their log-likelihoods.
-        degrees: Number of coefficients more.
-        p_value: Probability of as large a statistic if the smaller one is true. Too
-            small where terms were chosen on the same data.
+        smaller: Name of the fit with fewer terms.
+        larger: Name of the fit that has all of these terms and more.
+        statistic: Twice the difference of the log-likelihoods.
+        degrees: Degrees of freedom: number of additional coefficients.
+        p_value: Probability of a larger statistic if the smaller fit is true. Too small
+            if terms were selected on the same data.
     """
 
     smaller: str
@@ -55,7 +55,7 @@ class RatioTest(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Fits, the best by the extended BIC first, and tests of those that are nested."""
+    """Fits in order of their extended BIC, and tests of those that are nested."""
 
     rows: tuple[FitRow, ...]
     tests: tuple[RatioTest, ...]
@@ -126,7 +126,7 @@ def _row(name: str, fit: Fit) -> FitRow:
 
 
 def _test(small: str, a: Fit, large: str, b: Fit) -> RatioTest | None:
-    """The test, if all terms of a are in b, and b has more."""
+    """The test, if the terms of a are a proper subset of those of b."""
     ours, theirs = _named(a), _named(b)
     alike = a.task.prepared.learn == b.task.prepared.learn
     if not (ours < theirs and alike and a.dynamics == b.dynamics):
@@ -138,14 +138,14 @@ def _test(small: str, a: Fit, large: str, b: Fit) -> RatioTest | None:
 
 
 def _named(fit: Fit) -> set[tuple[str, str]]:
-    """Targets and terms of the coefficients that are not zero."""
+    """Targets and terms of the nonzero coefficients."""
     at = np.argwhere(fit.coefficients != 0).tolist()
     states, terms = fit.layout.states, fit.layout.terms
     return {(states[i], terms[j]) for i, j in at}
 
 
 def _same_data(a: Fit, b: Fit) -> bool:
-    """Whether rows and times are the same, whatever dynamics made of them."""
+    """Whether rows and times are the same; dynamics may differ."""
     ours, theirs = a.panel.series, b.panel.series
     return len(ours) == len(theirs) and all(
         np.array_equal(x.values, y.values, equal_nan=True)
@@ -155,7 +155,7 @@ def _same_data(a: Fit, b: Fit) -> bool:
 
 
 def _steps(series: Series, dt: float) -> np.ndarray:
-    """When rows were observed, in units of the usual interval."""
+    """Times of the rows in units of dt."""
     if series.times is None:
         return np.arange(len(series.values), dtype=float)
     times = np.asarray(series.times, float)

@@ -1,4 +1,4 @@
-"""Standardised one-step residuals, and what tests of them say in words."""
+"""Standardised one-step residuals, and tests of them as text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,27 +13,27 @@ from ..engines import AbstractEngine
 from ..fits.record import Fit
 from ..model import AbstractNoise, Arranged, GaussianNoise, StateSpaceModel, StudentT
 
-DOUBT = 0.01
-"""A verdict is bad where chance alone does as much this rarely."""
+SIGNIFICANCE = 0.01
+"""Significance level of the tests."""
 
 LAGS = 10
-"""Lags over which autocorrelation is tested."""
+"""Number of lags of the autocorrelation test."""
 
 FEWEST = 20
-"""Fewer residuals than this say nothing."""
+"""Fewest residuals that are tested."""
 
 
 def fit_residuals(
     key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
 ) -> Any:
-    """Standardised one-step residuals, one row for each row of the data.
+    """Standardised one-step residuals, one row per row of the data.
 
     Args:
         key: Random key.
         fit: The fit.
-        y: Other data than those of the fit, as for `read_panel`.
-        times: When their rows were observed.
-        inputs: Their inputs, one row for each of `y`.
+        y: Data, as for `read_panel`; those of the fit if None.
+        times: Times of the rows.
+        inputs: Inputs, one row per row of `y`.
 
     Returns:
         An array; a list of them for a list of series.
@@ -46,7 +46,7 @@ def fit_residuals(
 
 
 def residual_verdicts(fit: Fit, residuals: Any) -> list[str]:
-    """What residuals, as `fit_residuals` gives them, say of a fit."""
+    """Test the residuals of `fit_residuals`; one line of text per column."""
     noises = fit.model.transition.noise, fit.model.observation.noise
     return verdicts(
         residuals if isinstance(residuals, list) else [residuals],
@@ -58,17 +58,18 @@ def residual_verdicts(fit: Fit, residuals: Any) -> list[str]:
 def one_step_residuals(
     key: PRNGKeyArray, engine: AbstractEngine, data: Arranged, *, given_first: bool
 ) -> list[Float[np.ndarray, "length Ny"]]:
-    """Observations less their predictions, over the deviations of these.
+    """Observations minus their predictions, divided by their standard deviations.
 
-    The prediction of a row is from the filtered distribution of the state one step
-    before: the map is linear about its mean, and noises are added. NaN where nothing
-    was observed.
+    A row is predicted from the filtered distribution of the state one step before: the
+    dynamics are linearised about its mean, and noise is added. NaN where nothing was
+    observed.
 
     Args:
         key: Random key.
-        engine: How states are inferred.
+        engine: The engine that infers the states.
         data: The model and the rows.
-        given_first: The first row of each series says where it begins, and is NaN.
+        given_first: The initial state is estimated from the first row of each series,
+            whose residual is NaN.
     """
     ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
     whole = np.asarray(_standardised(key, engine, data.model, ys))
@@ -101,9 +102,9 @@ def _standardised(
 
 
 def _covariance(noise: AbstractNoise, mean: Array) -> Array:
-    """Of noise about its mean; that of Student's is larger than its local Gaussian's.
+    """Covariance of noise; for Student-t it is larger than that of `local`.
 
-    With two degrees of freedom or less it has none, and that of three is taken.
+    Student-t noise with fewer than three degrees of freedom is treated as having three.
     """
     local = noise.local(mean, mean).covariance
     if isinstance(noise, StudentT):
@@ -118,41 +119,41 @@ def verdicts(
     *,
     normal: bool,
 ) -> list[str]:
-    """What standardised residuals say of a model, a sentence or more for each column.
+    """Test standardised residuals; one line of text per column.
 
-    Autocorrelation is tested as Ljung and Box do (Biometrika 65, 1978), the shape by
+    Autocorrelation is tested as in Ljung and Box (Biometrika 65, 1978), normality by
     skewness and kurtosis (Jarque and Bera, Economics Letters 6, 1980), the size by the
     mean square.
 
     Args:
-        residuals: Of each series; NaN is a gap.
+        residuals: Residuals of each series; NaN if missing.
         columns: Names of the columns.
-        normal: Whether they should be normal.
+        normal: Whether to test normality.
 
     Examples:
         >>> noise = np.random.default_rng(0).normal(size=(200, 2))
         >>> noise[:, 1] = np.cumsum(noise[:, 1]) / 5
         >>> for line in verdicts([noise], ["prey", "fox"], normal=True):
         ...     print(line)
-        prey: as it should be: no memory, normal, as large as expected.
-        fox: what comes is foretold by what the model missed before (p = ...): terms...
+        prey: no autocorrelation, normal, expected size.
+        fox: autocorrelated (p = ...): terms or states may be missing. ...
     """
     lines = []
     for j, name in enumerate(columns):
         parts = [series[:, j] for series in residuals]
         known = np.concatenate([part[np.isfinite(part)] for part in parts])
         if len(known) < FEWEST:
-            lines.append(f"{name}: too few residuals to tell, {len(known)}.")
+            lines.append(f"{name}: too few residuals to test, {len(known)}.")
             continue
         found = [_autocorrelation(parts), _shape(known) if normal else "", _size(known)]
         faults = [fault for fault in found if fault]
-        good = f"as it should be: no memory, {'normal, ' * normal}as large as expected."
+        good = f"no autocorrelation, {'normal, ' * normal}expected size."
         lines.append(f"{name}: {' '.join(faults) if faults else good}")
     return lines
 
 
 def _autocorrelation(parts: Sequence[np.ndarray]) -> str:
-    """Ljung and Box, over pairs without a gap."""
+    """Test of Ljung and Box, over pairs without missing values."""
     whole = np.concatenate(parts)
     n, centre, size = np.isfinite(whole).sum(), np.nanmean(whole), np.nanvar(whole)
     if not size > 0:
@@ -169,29 +170,26 @@ def _autocorrelation(parts: Sequence[np.ndarray]) -> str:
             total += len(pairs) * found**2 * (n + 2) / n
             first = found if lag == 1 else first
     p = chi2_tail(total, lags)
-    if p >= DOUBT:
+    if p >= SIGNIFICANCE:
         return ""
     cause = "terms or states may be missing"
     if first < 0:
-        cause = "it follows the data too closely, by too large a state noise"
-    return (
-        f"what comes is foretold by what the model missed before (p = {p:.2g}): "
-        f"{cause}."
-    )
+        cause = "the process noise may be too large, so that states follow the data"
+    return f"autocorrelated (p = {p:.2g}): {cause}."
 
 
 def _shape(known: np.ndarray) -> str:
-    """Jarque and Bera."""
+    """Test of Jarque and Bera."""
     z = (known - known.mean()) / (known.std() or 1.0)
     skew, excess = np.mean(z**3), np.mean(z**4) - 3
     p = chi2_tail(len(z) / 6 * (skew**2 + excess**2 / 4), 2)
-    if p >= DOUBT:
+    if p >= SIGNIFICANCE:
         return ""
     if excess > abs(skew):
         far = int(np.sum(np.abs(known) > 4))
         return (
             f"not normal (p = {p:.2g}): heavy tails, {far} of {len(z)} beyond 4 "
-            "deviations. Try `StudentT` noise, or look at these rows."
+            "standard deviations. Try `StudentT` noise, or check these rows."
         )
     return (
         f"not normal (p = {p:.2g}): skewness {skew:.2g}, excess kurtosis {excess:.2g}."
@@ -199,19 +197,20 @@ def _shape(known: np.ndarray) -> str:
 
 
 def _size(known: np.ndarray) -> str:
+    """Test of the mean square."""
     n, square = len(known), float(np.mean(known**2))
     above = chi2_tail(n * square, n)
     p = 2 * min(above, 1 - above)
-    if p >= DOUBT:
+    if p >= SIGNIFICANCE:
         return ""
     more = "larger" if square > 1 else "smaller"
     return (
-        f"{np.sqrt(square):.2g} times as large as expected (p = {p:.2g}): the noise is "
-        f"{more} than the model says."
+        f"{np.sqrt(square):.2g} times the expected size (p = {p:.2g}): the noise is "
+        f"{more} than in the model."
     )
 
 
 def chi2_tail(statistic: float, degrees: int) -> float:
-    """Probability of more than this under a chi-squared distribution."""
+    """Survival function of the chi-squared distribution."""
     with jax.enable_x64(True):
         return float(jax.scipy.stats.chi2.sf(statistic, degrees))

@@ -1,4 +1,4 @@
-"""How sure the terms of a fit are: by its criterion, by refits, by posterior draws."""
+"""Confidence in the terms of a fit: by extended BIC, by refits, by posterior draws."""
 
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
@@ -12,13 +12,13 @@ from ..solvers.adaptive.substeps import with_substeps
 def fit_stability(
     key: PRNGKeyArray, fit: Fit, *, refits: int = 50, block: int | None = None
 ) -> Stability:
-    """How often each term and edge comes out on resampled blocks of a fit's data.
+    """How often refits on resampled blocks of the data select each term and edge.
 
     Args:
         key: Random key.
         fit: A fit by the adaptive solver.
         refits: Number of refits.
-        block: Rows of a block; a fifth of the series, at most 50, if None.
+        block: Rows per block; a fifth of the series, at most 50, if None.
     """
     settings, prepared = fit.task.settings, fit.task.prepared
     return stability(
@@ -49,7 +49,7 @@ def fit_posterior(
         key: Random key.
         fit: A fit by the adaptive solver.
         draws: Number of draws.
-        warm_up: Number of draws before these that are not kept.
+        warm_up: Number of initial draws that are discarded.
         num_particles: Number of particles.
     """
     return posterior(
@@ -67,30 +67,30 @@ def fit_posterior(
 
 
 def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
-    """How sure each term is against leaving it out, by the fit's own criterion.
+    """Confidence in each term compared with dropping it, by the extended BIC.
 
-    Half the difference of two models' extended BIC is their log odds (Kass and
-    Raftery, JASA 90, 1995). Leaving a term out costs the square of its distance from
-    zero in standard errors, and saves its penalty. What was given is sure.
+    Half the extended BIC gap of two models is their log odds (Kass and Raftery, JASA
+    90, 1995). Dropping a term increases -2 log-likelihood by its squared z-score, and
+    saves its penalty. Given terms have confidence one.
     """
     away = fit.solution.departures()
     known = fit.standard_errors > 0
     errors = np.where(known, fit.standard_errors, 1.0)
     odds = ((away / errors) ** 2 - fit.term_penalties) / 2
-    # An estimate of what is all but certain says no more than that.
-    sure = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
-    return np.where(away != 0, np.where(known, sure, 1.0), 0.0)
+    # Larger odds are not resolved by this approximation.
+    confidence = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
+    return np.where(away != 0, np.where(known, confidence, 1.0), 0.0)
 
 
 def _learnt_inside(fit: Fit) -> tuple[str, ...]:
-    """A block begins where the series was, not where it began."""
+    """What refits learn: not the initial state, as blocks start within the series."""
     return tuple(part for part in fit.task.prepared.learn if part != "initial")
 
 
 def _adaptive(fit: Fit, who: str) -> Solution:
     if isinstance(fit.solution, PaperSolution):
         raise ValueError(
-            f"`solver` must be 'adaptive' for `{who}`, got 'paper'. Fit anew with "
+            f"`solver` must be 'adaptive' for `{who}`, got 'paper'. Fit again with "
             "`solver='adaptive'`."
         )
     return fit.solution

@@ -1,4 +1,4 @@
-"""How well the coefficients are known."""
+"""Uncertainty of the coefficients, and of states given the coefficients."""
 
 import jax
 import jax.numpy as jnp
@@ -12,53 +12,55 @@ from ..model import Arranged, StateSpaceModel
 
 
 def fit_covariance(fit: Fit) -> Float[np.ndarray, "n n"]:
-    """Covariance of the coefficients that were estimated, row by row."""
+    """Covariance of the estimated coefficients, in row-major order."""
     return coefficient_covariance(
-        fit.data, fit.inferred.path, fit.estimated, fit.task.linear_map
+        fit.data, fit.inferred.means, fit.estimated, fit.task.linear_map
     )
 
 
 def coefficient_covariance(
     data: Arranged,
-    path: Float[np.ndarray, "T_plus_1 Nx"],
+    means: Float[np.ndarray, "T_plus_1 Nx"],
     support: Bool[np.ndarray, "Nx M"],
     ties: Float[np.ndarray, "all P"] | None = None,
 ) -> Float[np.ndarray, "n n"]:
-    """Covariance of the coefficients on a support, row by row.
+    """Covariance of the coefficients on a support, in row-major order.
 
-    It is the inverse of the information of the data, with the noises and the other
-    coefficients held fixed.
+    It is the inverse of the information matrix, with the noise variances and the other
+    coefficients fixed.
 
     Args:
         data: The fitted model and the rows.
-        path: Smoothed means of x_0..x_T.
+        means: Smoothed means of x_0..x_T.
         support: Which coefficients were estimated.
-        ties: How all coefficients follow from parameters, under linear constraints.
+        ties: Matrix from parameters to coefficients, under linear constraints.
     """
     if not support.any():
         return np.zeros((0, 0))
     if ties is not None:
         on = support.ravel()
-        # Parameters that move nothing but these.
+        # Keep parameters that affect only these coefficients.
         ties = ties[:, ~np.any((ties != 0) & ~on[:, None], axis=0)]
         everything = np.broadcast_to(np.arange(support.shape[1]), support.shape)
-        matrix = np.asarray(_about(data, path, everything))
+        matrix = np.asarray(_information_at(data, means, everything))
         return ties[on] @ _inverse(ties.T @ matrix @ ties) @ ties[on].T
-    # Columns of each equation's terms, filled up with others.
+    # Columns of the terms of each equation, padded with others.
     width = support.sum(axis=1).max()
     active = np.argsort(~support, axis=1, kind="stable")[:, :width]
     used = np.take_along_axis(support, active, axis=1).ravel()
-    # Terms of an equation come in the order of their columns.
-    return _inverse(np.asarray(_about(data, path, active))[np.ix_(used, used)])
+    # Terms of an equation are in the order of their columns.
+    return _inverse(
+        np.asarray(_information_at(data, means, active))[np.ix_(used, used)]
+    )
 
 
-def _about(data: Arranged, path: np.ndarray, active: np.ndarray) -> Array:
-    arrays = (jnp.asarray(part) for part in (data.ys, path, active))
+def _information_at(data: Arranged, means: np.ndarray, active: np.ndarray) -> Array:
+    arrays = (jnp.asarray(part) for part in (data.ys, means, active))
     return _information(data.model, *arrays)
 
 
 def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
-    """Of a matrix that may be singular."""
+    """Pseudo-inverse of a matrix that may be singular, scaled to unit diagonal."""
     unit = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), 1))
     units = np.outer(unit, unit)
     return np.linalg.pinv(matrix / units, hermitian=True) / units
@@ -67,7 +69,7 @@ def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
 def normal_draws(
     key: PRNGKeyArray, members: int, covariance: Float[np.ndarray, "n n"]
 ) -> Float[np.ndarray, "members n"]:
-    """Draws of mean zero and a covariance that may be semidefinite."""
+    """Normal draws of mean zero, for a covariance that may be semidefinite."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     return np.asarray(jax.random.normal(key, (members, len(root)))) @ root.T
@@ -79,11 +81,9 @@ def state_slopes(
     data: Arranged,
     support: Bool[np.ndarray, "Nx M"],
 ) -> Float[np.ndarray, "T Nx n"]:
-    """How filtered means move with the coefficients on a support.
+    """Derivatives of the filtered means by the coefficients on a support.
 
-    Where states come from is inferred with the coefficients that were found; with
-    others they would have been elsewhere. Zero for engines that draw at random, which
-    have no such derivative.
+    Zero for stochastic engines, which have no such derivative.
     """
     rows, columns = np.nonzero(support)
     ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
@@ -111,6 +111,6 @@ def _slopes(
 
 @compiled
 def _information(
-    model: StateSpaceModel, ys: Array, path: Array, active: Int[Array, "Nx A"]
+    model: StateSpaceModel, ys: Array, means: Array, active: Int[Array, "Nx A"]
 ) -> Float[Array, "n n"]:
-    return information(model, ys, path, active).coefficients
+    return information(model, ys, means, active).coefficients

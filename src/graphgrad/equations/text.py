@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_at_least, check_numbers, check_shape
-from ..dynamics import left_side
 from ..library import AbstractLibrary
+from ..registries import left_side
 from .prepare import Prepared, prepare
 
 

@@ -1,4 +1,4 @@
-"""The estimator with scikit-learn's conventions, and comparisons of its fits."""
+"""The estimator, with the conventions of scikit-learn, and comparison of its fits."""
 
 from .estimator import GraphGrad as GraphGrad
 from .estimator import compare_fits as compare_fits

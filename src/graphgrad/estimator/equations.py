@@ -1,7 +1,6 @@
-"""Equations and graph of a fit, for people and for other programs.
+"""Equations and graph of a fit: text, LaTeX, SymPy, NumPy, NetworkX.
 
-All of them are about the same coefficients, `fit.coefficients`, which simulations and
-forecasts use, too.
+All functions use `fit.coefficients`, as simulations and forecasts do.
 """
 
 import math
@@ -12,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_positive
-from ..data.times import is_regular
+from ..data.series import is_regular
 from ..equations import equations, latex, numpy_function, numpy_source, to_sympy
 from ..fits.record import Fit
 from ..graph import to_networkx
@@ -22,19 +21,19 @@ if TYPE_CHECKING:
     import sympy
 
 LEAST_STEPS = 3
-"""Fewer rows than this have no strength of an edge."""
+"""Fewest rows from which strengths of edges are computed."""
 
 
 def fit_equations(
     fit: Fit, digits: int | None = None, *, align: bool = False, form: Any = None
 ) -> list[str]:
-    """One line a state; arguments as for `GraphGrad.equations`."""
+    """One line per state; arguments as for `GraphGrad.equations`."""
     how = {**_rounding(fit, digits), "form": form}
     return equations(*found_terms(fit), **how, dynamics=fit.dynamics, align=align)
 
 
 def fit_latex(fit: Fit, digits: int | None = None, *, form: Any = None) -> list[str]:
-    """One line of LaTeX a state."""
+    """One line of LaTeX per state."""
     how = {**_rounding(fit, digits), "form": form}
     return latex(*found_terms(fit), **how, dynamics=fit.dynamics)
 
@@ -42,7 +41,7 @@ def fit_latex(fit: Fit, digits: int | None = None, *, form: Any = None) -> list[
 def fit_sympy(
     fit: Fit, digits: int | None = None, *, form: Any = None
 ) -> "list[sympy.Expr]":
-    """One SymPy expression a state."""
+    """One SymPy expression per state."""
     how = {"digits": digits, "form": form}
     return to_sympy(*found_terms(fit), **how, dynamics=fit.dynamics)
 
@@ -76,7 +75,7 @@ def fit_numpy_source(
 def fit_graph(
     fit: Fit, edge_confidence: Float[np.ndarray, "Nx Nv"] | None = None
 ) -> "nx.DiGraph":
-    """The directed graph of a fit, with strengths by its smoothed states."""
+    """The directed graph of a fit, with edge strengths from the smoothed states."""
     trajectory, inputs = _longest(fit)
     return to_networkx(
         *found_terms(fit),
@@ -89,7 +88,7 @@ def fit_graph(
 
 
 def found_terms(fit: Fit) -> tuple[Any, ...]:
-    """Coefficients, library and names of its variables."""
+    """Coefficients, library and names of the variables."""
     return fit.coefficients, fit.layout.library, fit.layout.variables
 
 
@@ -100,11 +99,11 @@ def _rounding(fit: Fit, digits: int | None) -> dict[str, Any]:
 
 
 def _substeps(fit: Fit, step: float | None, substeps: int | None) -> dict[str, Any]:
-    """How a step of a flow is divided: as the fit's, if nothing else is said."""
+    """Step and substeps of a flow; by default substeps as fine as those of the fit."""
     if step is None or substeps is not None:
         return {"step": step, "substeps": 1 if substeps is None else substeps}
     step = check_positive("step", step, "It is a length of time.")
-    # 0.3 is 3 steps of 0.1, whatever the rounding.
+    # The tolerance makes 0.3 three steps of 0.1 despite rounding.
     many = math.ceil(fit.substeps * step / fit.dt - 1e-9)
     return {"step": step, "substeps": max(1, many)}
 

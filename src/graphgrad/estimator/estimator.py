@@ -1,4 +1,4 @@
-"""The estimator: one class whose methods call the plain functions that do the work."""
+"""The estimator `GraphGrad`. Each method calls one function of another module."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -19,13 +19,12 @@ from ..deprecation import renamed
 from ..diagnostics.comparison import Comparison, compare_records
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.term_confidence import fit_posterior, fit_stability
-from ..fits.estimate import normal_band
 from ..fits.record import Fit
+from ..fits.rows import normal_band
 from ..graph import adjacency
 from ..model import refuse_form
-from ..prediction.draws import SOURCES
 from ..prediction.evaluation import Evaluation, evaluate
-from ..prediction.forecast import Forecast, forecast
+from ..prediction.forecast import SOURCES, Forecast, forecast
 from ..prediction.rollout import simulate
 from ..prediction.states import fill, filtered, score, smooth
 from ..report import write_report
@@ -57,7 +56,7 @@ Found = TypeVar("Found", Stability, Posterior)
 def in_double(
     method: Callable[Concatenate[Self, P], T],
 ) -> Callable[Concatenate[Self, P], T]:
-    """In double precision; the caller's setting stays as it is."""
+    """Run a method in double precision without changing the caller's JAX setting."""
 
     @wraps(method)
     def call(self: Self, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -68,77 +67,77 @@ def in_double(
 
 
 class GraphGrad(BaseEstimator):
-    """Which quantities act on which, and by what equations, from noisy time series.
+    """Sparse equations and the directed graph of interactions from noisy time series.
 
-    A hidden state moves by dx/dt = A phi(x), or from row to row by x[t+1] = C phi(x),
-    with process noise, and is seen through measurement noise. `fit` finds the terms phi
-    that matter, their coefficients and the noises. It follows the conventions of
-    scikit-learn, and computes in double precision.
+    The model is a state-space model: a latent state with dynamics dx/dt = A phi(x), or
+    x[t+1] = C phi(x), and process noise, observed with measurement noise. `fit` selects
+    the terms phi, and estimates their coefficients and the noise variances. The class
+    follows the conventions of scikit-learn and computes in double precision.
 
     Args:
-        degree: Highest degree of the monomials that may appear.
+        degree: Highest degree of the candidate monomials.
         dt: Usual interval between rows. If None, the median interval between the
             times, or 1 without times.
-        library: The terms that may appear, in place of monomials.
-        observation: What is seen: None for all states, a list of the states that the
-            columns are, a matrix, or a differentiable function of the state.
-        states: Names of the states; more of them than columns are hidden states. The
-            names of the columns, or x1, x2, ..., if None.
-        state_noise: Variance, variances, covariance or distribution of the process
-            noise, or `"learn"`: of a step of a map or difference, of a unit of time for
-            a flow, which may have none, 0.
-        observation_noise: The same of the measurement noise of an observation.
+        library: Library of candidate terms, in place of monomials.
+        observation: What is observed: None for all states, a list with the state of
+            each column, a matrix, or a differentiable function of the state.
+        states: Names of the states. Names that are not columns are hidden states. If
+            None, the names of the columns, or x1, x2, ...
+        state_noise: Process noise: a variance, variances, a covariance, a distribution,
+            or `"learn"`. Per step for a map or difference, per unit of time for a flow.
+            A flow may have none, 0.
+        observation_noise: Measurement noise of one observation, given in the same way.
         initial: Mean and covariance of the state one step before a series, or
             `"learn"`; if None, near the first observation.
         solver: `"adaptive"`; or an algorithm of the paper, for maps with known noises:
             `"s-graphgrad"`, `"b-graphgrad"`, which is also `"paper"`, or `"pmle"`.
         engine: `"auto"`, `"gaussian"`, `"particle"`, `"ensemble"`, or an engine.
-        penalty: Of a term: a multiple of the criterion's for the adaptive solver; the
-            weight of L1, a name or a penalty for the paper's. 1 if None.
-        selection: `"ebic"` takes terms by the extended BIC; `"held-out"` also chooses
+        penalty: Strength of the sparsity penalty. For the adaptive solver, a multiple
+            of the extended BIC penalty of a term; for the paper's solvers, the factor
+            of L1, a name or a penalty. 1 if None.
+        selection: `"ebic"` selects terms by the extended BIC; `"held-out"` also selects
             the penalty, by predictions of the end of the series.
-        n_particles: Number of particles or members of an engine that has them.
-        dynamics: `"flow"`: dx/dt = A phi(x), followed over each interval as it is;
+        n_particles: Number of particles or ensemble members, if the engine has any.
+        dynamics: `"flow"`: dx/dt = A phi(x), integrated over each interval;
             `"map"`: x[t+1] = C phi(x), as in the paper; `"difference"`: x[t+1] - x[t] =
-            A phi(x). `"auto"`: the flow where `dt` or times are given, the map where
-            rows only say in which order, and where intervals turn out to be too long
-            for a flow and a map explains the data better.
-        inputs_between: What inputs of a flow do between two rows: `"held"`, row t acts
-            from the row before on, or `"linear"`, a straight line between rows.
-        constraints: What is known, by `known`, `forbid`, `sign`, `only_edges`,
-            `bounds`, `conserve`, `equal` and `velocity`, which call states by their
-            names; numbers are coefficients of the dynamics, rates for a flow.
+            A phi(x). `"auto"`: the flow if `dt` or times are given, else the map; also
+            the map if the intervals are too long for a flow and the map has the better
+            extended BIC.
+        inputs_between: Inputs of a flow between two rows: `"held"`, row t is constant
+            since the row before, or `"linear"`, linear interpolation.
+        constraints: Constraints on the coefficients, by `known`, `forbid`, `sign`,
+            `only_edges`, `bounds`, `conserve`, `equal` and `velocity`. They refer to
+            states by name; numbers are coefficients of the dynamics, rates for a flow.
         callback: Called with the solver's progress.
-        random_state: Seed of all draws: of the fit, and of forecasts unless they are
-            given their own.
+        random_state: Seed of the fit, and of forecasts unless they have their own.
 
     Attributes:
         coef_: Coefficients, of shape `(Nx, M)`, with exact zeros: A of a flow, in units
             per time, or of a difference, C of a map.
-        dynamics_: Which of the three they are.
+        dynamics_: The dynamics that were fitted: `"flow"`, `"map"` or `"difference"`.
         terms_: Names of the M terms.
         degrees_: The paper's D: powers of each state in each term.
         state_names_: Names of the states.
-        adjacency_: `(Nx, Nx)` truth values; `[a, b]` says that b acts on a.
-        standard_errors_: Of the coefficients; zero where nothing was estimated.
-        state_noise_: Variances of the process noise of a step, or of a unit of time
-            for a flow; zeros where a flow needs none.
-        observation_noise_: Variances of the noise of an observation; ones for a
-            distribution without a scale.
-        log_likelihood_: Of the data.
-        outcome_: How the fit ended; look at it before you trust the rest.
-        advice_: What that means and what to do about it.
+        adjacency_: `(Nx, Nx)` booleans; `[a, b]` is true if b acts on a.
+        standard_errors_: Standard errors of the coefficients; zero if not estimated.
+        state_noise_: Variances of the process noise per step, or per unit of time for a
+            flow; zeros if a flow needs none.
+        observation_noise_: Variances of the measurement noise; ones for a distribution
+            without a scale.
+        log_likelihood_: Log-likelihood of the data.
+        outcome_: How the fit ended. Check it before using the other attributes.
+        advice_: What the outcome means and what to do about it.
         state_means_: Smoothed means at the times of the rows; a list for several
             series.
-        substeps_: Runge-Kutta steps that a flow takes in an interval.
-        solution_: All that the solver found.
-        model_: The state-space model with what was found, of one step.
+        substeps_: Runge-Kutta steps of a flow per interval.
+        solution_: The full result of the solver.
+        model_: The fitted state-space model of one step.
         dt_: Usual interval between rows.
-        term_confidence_: How sure each term is, after `stability` or `posterior`.
-        edge_confidence_: How sure each edge is, likewise.
+        term_confidence_: Confidence in each term, after `stability` or `posterior`.
+        edge_confidence_: Confidence in each edge, likewise.
         n_iter_: Smoother passes of the slowest start, or gradient steps.
         n_features_in_: Number of columns.
-        feature_names_in_: Their names, if they have any.
+        feature_names_in_: Names of the columns, if they have any.
 
     Examples:
         >>> import graphgrad as gg, jax
@@ -154,7 +153,7 @@ class GraphGrad(BaseEstimator):
     """
 
     def __new__(cls, *_: Any, form: Any = None, **__: Any) -> "GraphGrad":
-        """Refuse the former name of `dynamics`; no logic belongs into `__init__`."""
+        """Reject `form`, the former name of `dynamics`; `__init__` only stores."""
         refuse_form(form)
         return super().__new__(cls)
 
@@ -207,16 +206,15 @@ class GraphGrad(BaseEstimator):
 
     @in_double
     def fit(self, y: Any, times: Any = None, inputs: Any = None) -> "GraphGrad":
-        """Find the equations.
+        """Fit the equations to data.
 
         Args:
             y: Observations: a `(T, Ny)` array, a pandas or polars frame, or a list of
-                any of these. NaN or null says not observed. Columns of a frame name
-                the states; a column `t`, or `time` in any case, says when rows were
-                observed.
-            times: When the rows were observed, if no column says so.
-            inputs: What drives the states from outside, one row for each of `y`: row t
-                acts from the row before to row t.
+                any of these. NaN or null means not observed. The columns of a frame
+                name the states; a column `t`, or `time` in any case, has the times.
+            times: Times of the rows, if there is no column of times.
+            inputs: Exogenous inputs, one row per row of `y`: row t acts from the row
+                before to row t.
         """
         settings = self.get_params(deep=False)
         self._store(fit_data(self._key(), settings, y, times, inputs))
@@ -224,7 +222,7 @@ class GraphGrad(BaseEstimator):
 
     @property
     def states_(self) -> Any:
-        """The old name of `state_means_`."""
+        """Deprecated name of `state_means_`."""
         renamed("GraphGrad.states_", "GraphGrad.state_means_", until="0.3.0")
         return self.state_means_
 
@@ -232,29 +230,29 @@ class GraphGrad(BaseEstimator):
     def smooth(
         self, y: Any = None, times: Any = None, inputs: Any = None, *, at: Any = None
     ) -> Any:
-        """States given all of the data, at their rows or, of a flow, at other times.
+        """Smoothed states: given all data, at the rows or, for a flow, at any times.
 
         Args:
-            y: Other data than those of the fit, as for `fit`.
+            y: Data, as for `fit`; those of the fit if None.
             times: As for `fit`.
             inputs: As for `fit`.
-            at: Times between the rows of one series, or beyond them, where the states
-                of a flow are wanted in place of those at the rows.
+            at: Times at which to evaluate the states of a flow, in place of the rows;
+                for one series, between its rows or after them.
 
         Returns:
-            A `StateEstimate` with `mean`, `covariance` and `band(level)`, one row for
-            each row of the data; a list of them for a list of series.
+            A `StateEstimate` with `mean`, `covariance` and `band(level)`, one row per
+            row of the data; a list of them for a list of series.
         """
         return smooth(self._key(), self._checked(), y, times, inputs, at=at)
 
     @in_double
     def filter(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:
-        """States given the data so far; arguments and result as for `smooth`."""
+        """Filtered states, given the data so far; arguments as for `smooth`."""
         return filtered(self._key(), self._checked(), y, times, inputs)
 
     @in_double
     def fill(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:
-        """The data with what was not observed filled in by smoothing.
+        """The data with missing values imputed by smoothing.
 
         Args:
             y: As for `smooth`.
@@ -262,16 +260,16 @@ class GraphGrad(BaseEstimator):
             inputs: As for `fit`.
 
         Returns:
-            The data as they were given: a frame if they were one.
+            The data in the type in which they were given, such as a frame.
         """
         return fill(self._key(), self._checked(), y, times, inputs)
 
     @in_double
     def score(self, y: Any, times: Any = None, inputs: Any = None) -> float:
-        """Mean log-density of an observed entry given what came before it.
+        """Mean predictive log-density of an observed entry, given the rows before.
 
-        The first row of each series is not scored, unless `initial` is given: it says
-        where the series begins.
+        The first row of each series is not scored, unless `initial` is given: the
+        initial state is estimated from it.
 
         Args:
             y: Data to predict, as for `fit`.
@@ -295,20 +293,20 @@ class GraphGrad(BaseEstimator):
         sources: tuple[str, ...] = SOURCES,
         random_state: Any = None,
     ) -> Forecast:
-        """What comes after a series, as an ensemble.
+        """Forecast after the end of a series, as an ensemble.
 
         Args:
-            steps: How many steps of dt.
-            y: The series to go on from; that of the fit if None.
+            steps: Number of steps of dt.
+            y: The series to continue; that of the fit if None.
             members: Number of draws.
             level: Probability of the bands.
-            times: Of `y`, as for `fit`.
-            inputs: Of `y`, as for `fit`.
-            future_inputs: Inputs of the steps to come, one row each.
-            at: Times after the last row to forecast, of a flow, in place of `steps`.
-            sources: What is not known: `"noise"` of states and observations, the
+            times: Times of `y`, as for `fit`.
+            inputs: Inputs of `y`, as for `fit`.
+            future_inputs: Inputs during the forecast, one row per step.
+            at: Times after the last row to forecast, for a flow, in place of `steps`.
+            sources: Sources of uncertainty: `"noise"` of process and measurement, the
                 `"coefficients"`, the last `"state"`.
-            random_state: Seed; the estimator's own if None.
+            random_state: Seed; that of the estimator if None.
         """
         return forecast(
             self._key(random_state),
@@ -335,14 +333,14 @@ class GraphGrad(BaseEstimator):
         *,
         inputs: Any = None,
     ) -> Float[np.ndarray, "steps_plus_1 Nx"]:
-        """A trajectory of the equations found, NaN from where it diverges.
+        """Simulate a trajectory of the fitted equations, NaN after it diverges.
 
         Args:
-            x0: Where it begins, one number a state.
-            steps: How many steps of dt.
-            noise: Whether the states move with the noise that was found.
-            random_state: Seed; the estimator's own if None.
-            inputs: Inputs during each step, one row each.
+            x0: Initial state, one number per state.
+            steps: Number of steps of dt.
+            noise: Whether to add process noise.
+            random_state: Seed; that of the estimator if None.
+            inputs: Inputs, one row per step.
 
         Returns:
             States x_0..x_T.
@@ -363,18 +361,18 @@ class GraphGrad(BaseEstimator):
         inputs: Any = None,
         random_state: Any = None,
     ) -> Evaluation:
-        """Forecasts from several rows of a series against what came.
+        """Rolling-origin evaluation: forecasts from several rows against the data.
 
         Args:
-            y: One series with equal steps, as for `fit`; one that the fit did not see.
-            horizon: How many steps each forecast looks ahead.
-            origins: From how many rows, spread over the second half of the series; or
-                a list of how many rows each forecast knows.
+            y: One series with equal steps, as for `fit`, not used by the fit.
+            horizon: Number of steps of each forecast.
+            origins: Number of origins, spread over the second half of the series; or a
+                list with the number of rows before each origin.
             members: Number of draws.
             level: Probability of the bands.
             times: As for `fit`.
             inputs: As for `fit`.
-            random_state: Seed; the estimator's own if None.
+            random_state: Seed; that of the estimator if None.
         """
         return evaluate(
             self._key(random_state),
@@ -392,34 +390,33 @@ class GraphGrad(BaseEstimator):
     def equations(
         self, digits: int | None = None, *, align: bool = False, form: Any = None
     ) -> list[str]:
-        """One line a state: how it moves, by the terms found.
+        """Equations as text, one line per state.
 
-        The left side says which dynamics the fit is of, `dynamics_`: dx/dt, x[t+1] or
+        The left side depends on the dynamics of the fit, `dynamics_`: dx/dt, x[t+1] or
         x[t+1] - x[t].
 
         Args:
-            digits: Significant digits. If None, each coefficient ends where the second
-                digit of its standard error does.
-            align: Whether a term stands in the same column in all lines.
-            form: No longer; the constructor's `dynamics` took its place.
+            digits: Significant digits. If None, each coefficient is rounded to the
+                second digit of its standard error.
+            align: Whether to align a term in the same column of all lines.
+            form: Removed; use `dynamics` of the constructor.
         """
         return fit_equations(self._checked(), digits, align=align, form=form)
 
     def latex(self, digits: int | None = None, *, form: Any = None) -> list[str]:
-        """One line of LaTeX a state; arguments as for `equations`."""
+        """Equations as LaTeX, one line per state; arguments as for `equations`."""
         return fit_latex(self._checked(), digits, form=form)
 
     def sympy(
         self, digits: int | None = None, *, form: Any = None
     ) -> "list[sympy.Expr]":
-        """One SymPy expression a state, whose symbols are the states and inputs.
+        """Right sides as SymPy expressions, one per state; symbols are the variables.
 
-        It is the right side of the equation: the rate of a flow, the next value of a
-        map, the change of a difference.
+        The rate of a flow, the next value of a map, the change of a difference.
 
         Args:
             digits: Significant digits; all if None.
-            form: No longer; the constructor's `dynamics` took its place.
+            form: Removed; use `dynamics` of the constructor.
         """
         return fit_sympy(self._checked(), digits, form=form)
 
@@ -431,18 +428,17 @@ class GraphGrad(BaseEstimator):
         substeps: int | None = None,
         form: Any = None,
     ) -> Callable[..., np.ndarray]:
-        """A NumPy function of states `(..., Nx)`, and inputs if there are any.
+        """The equations as a NumPy function of states `(..., Nx)`, and inputs if any.
 
-        Of a flow it is `rate(t, x)`, as SciPy's `solve_ivp` wants it; of a map or a
-        difference `step(x)`, the next states.
+        `rate(t, x)` for a flow, with the signature of SciPy's `solve_ivp`; `step(x)`,
+        the next states, for a map or a difference.
 
         Args:
             digits: Significant digits; all if None.
-            step: For a flow, a length of time: gives the step over it in place of the
+            step: For a flow, a length of time: return the step over it in place of the
                 rate, with inputs held.
-            substeps: Runge-Kutta steps that it is made of. If None, as fine as those
-                of the fit.
-            form: No longer; the constructor's `dynamics` took its place.
+            substeps: Runge-Kutta steps in it. If None, as fine as those of the fit.
+            form: Removed; use `dynamics` of the constructor.
         """
         how = {"step": step, "substeps": substeps, "form": form}
         return fit_numpy_function(self._checked(), digits, **how)
@@ -455,7 +451,7 @@ class GraphGrad(BaseEstimator):
         substeps: int | None = None,
         form: Any = None,
     ) -> str:
-        """Python source of `numpy_function`, which needs NumPy alone."""
+        """Python source of `numpy_function`, which requires only NumPy."""
         how = {"step": step, "substeps": substeps, "form": form}
         return fit_numpy_source(self._checked(), digits, **how)
 
@@ -463,14 +459,14 @@ class GraphGrad(BaseEstimator):
         """The directed graph of interactions.
 
         An edge has the names of its `terms`, their `coefficients`, its `strength` (its
-        share in how the target moves, over the smoothed states of the longest series
-        with equal steps) and, after `stability` or `posterior`, a `confidence`.
+        share of the change of the target, over the smoothed states of the longest
+        series with equal steps) and, after `stability` or `posterior`, a `confidence`.
         """
         return fit_graph(self._checked(), self._edge_confidence())
 
     @in_double
     def summary(self) -> str:
-        """What acts on what, how sure that is, how the fit ended and what to do.
+        """Summary as text: size, outcome, equations, edges and residual checks.
 
         Examples:
             >>> import graphgrad as gg, jax
@@ -479,9 +475,9 @@ class GraphGrad(BaseEstimator):
             >>> model = gg.GraphGrad(dt=0.03, states=["prey", "fox"]).fit(y)
             >>> print(model.summary())
             2 states from 100 rows, in steps of 0.03: a flow, dx/dt = A phi(x).
-            4 of 12 possible terms are there.
+            4 of 12 candidate terms are selected.
             ...
-            Outcome: converged. The likelihood is at its top on the terms found, and ...
+            Outcome: converged. ...
             <BLANKLINE>
             dprey/dt =  1.0... prey             - 0.10... prey fox
             dfox/dt  =             - 1.5... fox + 0.07... prey fox
@@ -491,8 +487,8 @@ class GraphGrad(BaseEstimator):
             fox acts on prey through prey fox, ... standard errors from 0.
             fox acts on itself through fox and prey fox, ... standard errors from 0.
             <BLANKLINE>
-            Residuals of prey: as it should be: no memory, normal, as large as expected.
-            Residuals of fox: as it should be: no memory, normal, as large as expected.
+            Residuals of prey: no autocorrelation, normal, expected size.
+            Residuals of fox: no autocorrelation, normal, expected size.
         """
         return fit_summary(self._key(), self._checked(), self._edge_confidence())
 
@@ -500,20 +496,20 @@ class GraphGrad(BaseEstimator):
     def report(
         self, path: str | Path, *, title: str | None = None, forecast: int = 50
     ) -> None:
-        """Write one HTML file about the fit that opens offline.
+        """Write a report of the fit as one self-contained HTML file.
 
-        It has what was found in words, the equations, a graph to explore, the states
-        over the data, the regularisation path, residuals, a forecast, and the settings.
+        It has a summary, the equations, an interactive graph, the states and the data,
+        the regularisation path, residuals, a forecast, and the settings.
 
-        How sure a term is comes from `stability` or `posterior`, if one of them was
-        called; else from how far its coefficient is from zero, against the
-        penalty that the criterion puts on a term.
+        The confidence in a term is that of `stability` or `posterior`, if one of them
+        was called; else it comes from the standard error of its coefficient and the
+        extended BIC penalty of a term.
 
         Args:
-            path: The file. One that is there is replaced.
+            path: The file; an existing one is replaced.
             title: Heading of the page.
-            forecast: How many steps to look ahead; 0 for none. There is none either
-                for several series, or with inputs, whose future is not known.
+            forecast: Number of steps to forecast; 0 for none. Several series, and
+                models with inputs, have no forecast.
 
         Examples:
             >>> import graphgrad as gg, jax, tempfile, pathlib
@@ -536,7 +532,7 @@ class GraphGrad(BaseEstimator):
         write_report(path, found)
 
     def confidence_intervals(self, level: float = 0.9) -> Float[np.ndarray, "Nx M 2"]:
-        """Lower and upper ends for each coefficient, given the terms that were found.
+        """Confidence intervals of the coefficients, given the selected terms.
 
         Args:
             level: Probability that an interval covers its coefficient.
@@ -546,15 +542,15 @@ class GraphGrad(BaseEstimator):
 
     @in_double
     def residuals(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:
-        """Standardised one-step residuals, one row for each row of the data.
+        """Standardised one-step residuals, one row per row of the data.
 
-        An observation less its prediction from the rows before, over the deviation of
-        that prediction. A right model leaves them standard normal and uncorrelated. NaN
-        where nothing was observed, and in the first row of a series unless `initial`
-        is given.
+        An observation minus its prediction from the rows before, divided by the
+        standard deviation of that prediction. For a correct model they are standard
+        normal and uncorrelated. NaN where nothing was observed, and in the first row of
+        a series unless `initial` is given.
 
         Args:
-            y: Other data than those of the fit, as for `fit`.
+            y: Data, as for `fit`; those of the fit if None.
             times: As for `fit`.
             inputs: As for `fit`.
         """
@@ -564,11 +560,10 @@ class GraphGrad(BaseEstimator):
     def check_residuals(
         self, y: Any = None, times: Any = None, inputs: Any = None
     ) -> list[str]:
-        """What the residuals say, in words, a line for each column.
+        """Test the residuals; one line of text per column.
 
-        Whether they are uncorrelated, normal (where the noises are) and as large as the
-        model says. Each of the three is wrong about a right model once or twice in a
-        hundred.
+        Tests of autocorrelation, normality (if the noise is Gaussian) and size. Each
+        test rejects a correct model in 1 to 2 % of cases.
 
         Args:
             y: As for `residuals`.
@@ -581,18 +576,20 @@ class GraphGrad(BaseEstimator):
     def stability(
         self, refits: int = 50, block: int | None = None, random_state: Any = None
     ) -> Stability:
-        """How often each term and each edge comes out on resampled blocks of the data.
+        """Stability selection: how often refits on resampled blocks select each term.
 
         For one series with equal steps and the adaptive solver. `graph`, `summary` and
-        the plots show it from then on.
+        the plots show the result afterwards.
 
         Args:
             refits: Number of refits.
-            block: Rows of a block; a fifth of the series, at most 50, if None.
-            random_state: Seed; the estimator's own if None.
+            block: Rows per block; a fifth of the series, at most 50, if None.
+            random_state: Seed; that of the estimator if None.
         """
         key, fit = self._key(random_state), self._checked()
-        return self._trust(fit_stability(key, fit, refits=refits, block=block))
+        return self._store_confidence(
+            fit_stability(key, fit, refits=refits, block=block)
+        )
 
     @in_double
     def posterior(
@@ -605,13 +602,13 @@ class GraphGrad(BaseEstimator):
     ) -> Posterior:
         """Posterior probabilities of terms and edges, by particle Gibbs.
 
-        For one series with equal steps, independent Gaussian state noise and the
-        adaptive solver. `graph`, `summary` and the plots show it from then on.
+        For one series with equal steps, independent Gaussian process noise and the
+        adaptive solver. `graph`, `summary` and the plots show the result afterwards.
 
         Args:
             draws: Number of draws.
-            warm_up: Number of draws before these that are not kept.
-            random_state: Seed; the estimator's own if None.
+            warm_up: Number of initial draws that are discarded.
+            random_state: Seed; that of the estimator if None.
             num_particles: Number of particles.
         """
         found = fit_posterior(
@@ -621,28 +618,28 @@ class GraphGrad(BaseEstimator):
             warm_up=warm_up,
             num_particles=num_particles,
         )
-        return self._trust(found)
+        return self._store_confidence(found)
 
     def plot_graph(self, ax: Any = None, **options: Any) -> "Axes":
-        """The directed graph, as `graph` has it: `graphgrad.plots.plot_graph`."""
+        """Plot the directed graph of `graph`, by `graphgrad.plots.plot_graph`."""
         return plots.plot_graph(self.graph(), ax=ax, **options)
 
     def plot_coefficients(self, ax: Any = None, **options: Any) -> "Axes":
-        """The matrix of coefficients: `graphgrad.plots.plot_coefficients`."""
+        """Plot the coefficient matrix, by `graphgrad.plots.plot_coefficients`."""
         return figures.coefficients(self._checked(), ax, **options)
 
     def plot_path(self, ax: Any = None, **options: Any) -> "Axes":
-        """The regularisation path, with the penalty of the fit."""
+        """Plot the regularisation path, with the penalty of the fit."""
         return figures.path(self._checked(), ax, **options)
 
     def plot_states(
         self, ax: Any = None, *, series: int = 0, **options: Any
     ) -> "list[Axes]":
-        """Smoothed states with 90 % bands over the data.
+        """Plot smoothed states with 90 % bands, and the data.
 
         Args:
-            ax: As many axes as there are states.
-            series: Which of several series.
+            ax: One axes per state.
+            series: Index of the series.
             **options: Of `graphgrad.plots.plot_states`, such as `truth`.
         """
         return figures.states(self._checked(), ax, series=series, **options)
@@ -651,11 +648,11 @@ class GraphGrad(BaseEstimator):
     def plot_residuals(
         self, ax: Any = None, *, series: int = 0, **options: Any
     ) -> "list[Axes]":
-        """Standardised one-step residuals: over time, distribution, autocorrelation.
+        """Plot one-step residuals: over time, distribution, autocorrelation.
 
         Args:
             ax: Three axes.
-            series: Which of several series.
+            series: Index of the series.
             **options: Of `graphgrad.plots.plot_residuals`.
         """
         key, fit = self._key(), self._checked()
@@ -665,13 +662,13 @@ class GraphGrad(BaseEstimator):
     def plot_forecast(
         self, steps: int = 100, ax: Any = None, *, members: int = 200, **options: Any
     ) -> "list[Axes]":
-        """What comes after the series of the fit, as fans.
+        """Plot a forecast of the series of the fit as a fan chart.
 
         Members that diverge are left out; `forecast` warns of them.
 
         Args:
-            steps: How many steps of dt.
-            ax: As many axes as there are states.
+            steps: Number of steps of dt.
+            ax: One axes per state.
             members: Number of draws.
             **options: Of `graphgrad.plots.plot_forecast`, such as `truth`; for a model
                 with inputs also the `future_inputs`.
@@ -681,13 +678,13 @@ class GraphGrad(BaseEstimator):
 
     @in_double
     def plot_phase(self, ax: Any = None, *, series: int = 0, **options: Any) -> "Axes":
-        """One state against another: data, smoothed states, the equations on their own.
+        """Phase portrait of two states: data, smoothed states, a simulation.
 
-        Of a flow it has the vector field, too.
+        For a flow it also has the vector field.
 
         Args:
             ax: Axes to draw on.
-            series: Which of several series.
+            series: Index of the series.
             **options: Of `graphgrad.plots.plot_phase`, such as `pair`; `rate=None`
                 leaves the vector field out.
         """
@@ -695,21 +692,21 @@ class GraphGrad(BaseEstimator):
         return figures.phase(key, fit, ax, series=series, **options)
 
     def plot_convergence(self, ax: Any = None, **options: Any) -> "list[Axes]":
-        """How the fit went: log-likelihood and number of terms.
+        """Plot log-likelihood and number of terms over the course of the fit.
 
-        A fit by the adaptive solver that was loaded from a file has no record of it.
+        Not available for a fit by the adaptive solver that was loaded from a file.
         """
         return figures.convergence(self._checked(), ax, **options)
 
     @in_double
     def save(self, path: str | Path, *, leave_out: Iterable[str] = ()) -> None:
-        """Write the fit with its data, without pickle; `load` reads it.
+        """Save the fit with its data, without pickle; `load` reads it.
 
         Args:
-            path: A file, if it ends in `.zip`; any other name is a folder.
-            leave_out: Names of parameters that a file cannot hold, such as an
-                `observation` that is a function; they are given to `load` again.
-                A callback is always left out.
+            path: A file if it ends in `.zip`, else a folder.
+            leave_out: Names of parameters that cannot be saved, such as an
+                `observation` that is a function; pass them to `load` again. A callback
+                is never saved.
 
         Examples:
             >>> import graphgrad as gg, jax, tempfile, pathlib
@@ -729,9 +726,9 @@ class GraphGrad(BaseEstimator):
 
     @classmethod
     def load(cls: type[Self], path: str | Path, **left_out: Any) -> Self:
-        """A fit that `save` wrote; it gives the same results to the last bit.
+        """Load a fit that `save` wrote; its results are bitwise identical.
 
-        Data that were a frame come back as an array with names, so that `fill` gives
+        Data that were a frame are loaded as an array with names, so that `fill` returns
         an array.
 
         Args:
@@ -739,9 +736,9 @@ class GraphGrad(BaseEstimator):
             **left_out: The parameters that `save` left out.
 
         Raises:
-            FileNotFoundError: There is nothing at the path.
-            ValueError: What is there is damaged, not ours, or newer than this version;
-                or parameters that were left out are not given.
+            FileNotFoundError: The path does not exist.
+            ValueError: The file is damaged, of another program, or newer than this
+                version; or parameters that were left out are not given.
         """
         parameters = inspect.signature(cls).parameters
         defaults = {name: each.default for name, each in parameters.items()}
@@ -754,7 +751,7 @@ class GraphGrad(BaseEstimator):
         return model
 
     def _store(self, fit: Fit) -> None:
-        """What users read off a fit."""
+        """Set the fitted attributes."""
         self._fit = fit
         layout, solution, panel = fit.layout, fit.solution, fit.panel
         self.solution_, self.model_ = solution, fit.model
@@ -775,7 +772,7 @@ class GraphGrad(BaseEstimator):
         if panel.names is not None:
             self.feature_names_in_ = np.asarray(panel.names, dtype=object)
 
-    def _trust(self, found: Found) -> Found:
+    def _store_confidence(self, found: Found) -> Found:
         self.term_confidence_ = np.asarray(found.terms)
         self.edge_confidence_ = np.asarray(found.edges)
         return found
@@ -792,7 +789,7 @@ class GraphGrad(BaseEstimator):
         return jax.random.key(check_random_state(seed).randint(2**31 - 1))
 
 
-# What `help` shows is what `__init__` takes.
+# `help` shows the parameters of `__init__`, not those of `__new__`.
 _TAKEN = inspect.signature(GraphGrad.__init__)
 GraphGrad.__signature__ = _TAKEN.replace(  # pyright: ignore
     parameters=list(_TAKEN.parameters.values())[1:]
@@ -803,7 +800,7 @@ def compare_fits(fits: Mapping[str, GraphGrad]) -> Comparison:
     """Compare fits to the same data.
 
     Args:
-        fits: From a name to a fitted `GraphGrad`.
+        fits: Fitted `GraphGrad` estimators by name.
 
     Raises:
         ValueError: If they were fitted to different data.

@@ -1,4 +1,4 @@
-"""Pictures of a fit by `graphgrad.plots`; further options are passed on to it."""
+"""Plots of a fit by `graphgrad.plots`, to which further options are passed."""
 
 import warnings
 from itertools import pairwise
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
 
 def coefficients(fit: Fit, ax: Any = None, **options: Any) -> "Axes":
-    """The matrix of coefficients."""
+    """Plot the coefficient matrix."""
     return plots.plot_coefficients(*found_terms(fit), ax=ax, **options)
 
 
 def path(fit: Fit, ax: Any = None, **options: Any) -> "Axes":
-    """The regularisation path, with the penalty of the fit."""
+    """Plot the regularisation path, with the penalty of the fit."""
     if isinstance(fit.solution, PaperSolution):
         raise ValueError(
             "`solver` must be 'adaptive' for `plot_path`, got 'paper', which has "
-            "no path of prices. Fit with `solver='adaptive'`."
+            "no regularisation path. Fit with `solver='adaptive'`."
         )
     options.setdefault("chosen", fit.term_penalty)
-    found, prices = fit.solution.path, fit.solution.prices
-    return plots.plot_path(found, prices, *found_terms(fit)[1:], ax=ax, **options)
+    found, penalties = fit.solution.path, fit.solution.prices
+    return plots.plot_path(found, penalties, *found_terms(fit)[1:], ax=ax, **options)
 
 
 def states(
     fit: Fit, ax: Any = None, *, series: int = 0, **options: Any
 ) -> "list[Axes]":
-    """Smoothed states with 90 % bands over the data."""
+    """Plot smoothed states with 90 % bands, and the data."""
     number = _number(fit, series)
     estimate = fit.smoothed[number]
     spread = np.einsum("tii->ti", estimate.covariance)
     given = {
         "times": fit.times(number),
         "deviations": np.sqrt(np.maximum(spread, 0)),
-        "data": fit.seen_states(number),
+        "data": fit.observed_states(number),
         "states": fit.layout.states,
     }
     return plots.plot_states(estimate.mean, ax=ax, **{**given, **options})
@@ -57,7 +57,7 @@ def states(
 def residuals(
     key: PRNGKeyArray, fit: Fit, ax: Any = None, *, series: int = 0, **options: Any
 ) -> "list[Axes]":
-    """Standardised one-step residuals: over time, distribution, autocorrelation."""
+    """Plot one-step residuals: over time, distribution, autocorrelation."""
     number = _number(fit, series)
     found = fit_residuals(key, fit)
     values = found[number] if isinstance(found, list) else found
@@ -74,7 +74,7 @@ def forecasts(
     members: int = 200,
     **options: Any,
 ) -> "list[Axes]":
-    """What comes after the series of the fit, as fans."""
+    """Plot a forecast of the series of the fit as a fan chart."""
     ahead = forecast(
         key,
         fit,
@@ -104,16 +104,16 @@ def forecasts(
 def phase(
     key: PRNGKeyArray, fit: Fit, ax: Any = None, *, series: int = 0, **options: Any
 ) -> "Axes":
-    """One state against another: data, smoothed states, a simulation."""
+    """Phase portrait of two states: data, smoothed states, a simulation."""
     number = _number(fit, series)
     trajectory, inputs = fit.smoothed[number].mean, fit.task.inputs
     acting = None if inputs is None else inputs.series[number].values[1:]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # one that diverges ends in the picture
+        warnings.simplefilter("ignore")  # the plot shows where it diverges
         steps = len(trajectory) - 1
         alone = simulate(key, fit, trajectory[0], steps, inputs=acting)
     given = {
-        "data": fit.seen_states(number),
+        "data": fit.observed_states(number),
         "simulated": alone,
         "rate": rate_of(fit) if fit.dynamics == "flow" else None,
         "states": fit.layout.states,
@@ -122,9 +122,9 @@ def phase(
 
 
 def convergence(fit: Fit, ax: Any = None, **options: Any) -> "list[Axes]":
-    """How the fit went: log-likelihood and number of terms."""
-    heights, counts, given = _course(fit)
-    return plots.plot_convergence(heights, counts, ax=ax, **{**given, **options})
+    """Plot log-likelihood and number of terms over the course of the fit."""
+    values, counts, given = _history(fit)
+    return plots.plot_convergence(values, counts, ax=ax, **{**given, **options})
 
 
 def _number(fit: Fit, series: Any) -> int:
@@ -137,30 +137,30 @@ def _number(fit: Fit, series: Any) -> int:
     return number
 
 
-def _course(fit: Fit) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Log-likelihoods, numbers of terms, and options of the picture."""
+def _history(fit: Fit) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Log-likelihoods, numbers of terms, and options of the plot."""
     solution = fit.solution
     if isinstance(solution, PaperSolution):
-        heights = [np.asarray(part) for part in solution.log_likelihoods]
+        values = [np.asarray(part) for part in solution.log_likelihoods]
         terms = [np.count_nonzero(np.asarray(p), axis=(-2, -1)) for p in solution.path]
         counts = [
             np.repeat(number, part.shape[1])
-            for number, part in zip(terms, heights, strict=True)
+            for number, part in zip(terms, values, strict=True)
         ]
-        flat = np.concatenate([part.ravel() for part in heights])
+        flat = np.concatenate([part.ravel() for part in values])
         return flat, np.concatenate(counts), {}
     reported = [p for p in fit.trace if isinstance(p, AdaptiveProgress)]
     if not reported:
         raise ValueError(
-            "`plot_convergence` must be called on a fit that told how it went, got "
-            "one from a file, or with `selection='held-out'`. Fit anew; until then "
-            "`solution_.start_criteria` says how the starts ended."
+            "`plot_convergence` must be called on a fit with recorded progress, got "
+            "one from a file, or with `selection='held-out'`. Fit again, or see "
+            "`solution_.start_criteria` for the result of each start."
         )
-    # Sweeps are counted anew in each stage.
+    # The count of smoother passes restarts in each stage.
     steps = np.array([p.sweeps for p in reported])
     begin = np.concatenate([[True], np.diff(steps) <= 0])
     begin[1:] |= [a.stage != b.stage for a, b in pairwise(reported)]
     more = np.where(begin, steps, np.diff(steps, prepend=0))
     given = {"sweeps": np.cumsum(more), "stages": [p.stage for p in reported]}
-    heights = np.array([p.log_likelihood for p in reported])
-    return heights, np.array([p.n_nonzero for p in reported]), given
+    values = np.array([p.log_likelihood for p in reported])
+    return values, np.array([p.n_nonzero for p in reported]), given

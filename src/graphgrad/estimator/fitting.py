@@ -1,4 +1,4 @@
-"""A fit to data: the solver that is asked for, and the record of what it found."""
+"""Fit data: run the requested solver and return the record of the fit."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -23,10 +23,10 @@ from ..registries import SELECTIONS
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
-from .progress import ProgressLine, kept
+from .progress import ProgressLine, recorded
 
 MOST_LEFT = 0.5
-"""Share of the variance that one-step predictions of a map in place of a flow leave."""
+"""Largest share of unexplained variance of a map that replaces a flow silently."""
 
 
 def fit_data(
@@ -36,29 +36,29 @@ def fit_data(
     times: Any = None,
     inputs: Any = None,
 ) -> Fit:
-    """The record of a fit to data, in double precision if the caller says so.
+    """Fit data and return the record, in the precision that JAX is set to.
 
     Args:
         key: Random key.
-        settings: By the names of the estimator's parameters.
+        settings: Parameters of the estimator by name.
         y: Observations, as for `read_panel`.
-        times: When the rows were observed.
-        inputs: One row for each of `y`.
+        times: Times of the rows.
+        inputs: Inputs, one row per row of `y`.
     """
     panel = read_panel(y, times)
     task = make_task(settings, panel, read_inputs(inputs, panel))
     trace: list[Any] = []
-    # The paper's solver keeps its own record, and runs in one piece if it may.
+    # The paper's solvers keep their own record, and compile to one loop without one.
     callback = settings["callback"]
     if settings["solver"] == "adaptive":
-        callback = kept(callback, trace)
+        callback = recorded(callback, trace)
     with ProgressLine(sys.stderr) as line:
-        solution = solve(key, task, line.beside(callback))
+        solution = solve(key, task, line.wrap(callback))
         too_long = solution.outcome is Outcome.interval_too_long
-        if too_long and settings["dynamics"] == "auto" and _says_no_rates(settings):
-            # An alternating series, say, is no flow.
+        if too_long and settings["dynamics"] == "auto" and _valid_for_maps(settings):
+            # For example, an alternating series is not a flow.
             mapped = make_task(settings, panel, task.inputs, "map")
-            other = solve(key, mapped, line.beside(callback))
+            other = solve(key, mapped, line.wrap(callback))
             if explains_better(other, solution, task.unit_penalty):
                 task, solution = mapped, with_interval_warning(other, mapped.prepared)
     return complete_fit(task, solution, infer(key, task, solution), tuple(trace))
@@ -67,7 +67,7 @@ def fit_data(
 def solve(
     key: PRNGKeyArray, task: Task, callback: Callable | None
 ) -> Solution | PaperSolution:
-    """What the solver that is asked for finds."""
+    """Run the requested solver."""
     settings, prepared = task.settings, task.prepared
     solver, selection = settings["solver"], settings["selection"]
     check_choice("solver", solver, ("adaptive", *SOLVERS))
@@ -86,8 +86,8 @@ def solve(
             },
             callback=callback,
         )
-    remedy = "It is how dear a term is, relative to the criterion; leave it out for 1."
-    weight = 1.0 if penalty is None else check_positive("penalty", penalty, remedy)
+    remedy = "It is a multiple of the extended BIC penalty; leave it out for 1."
+    factor = 1.0 if penalty is None else check_positive("penalty", penalty, remedy)
     model, ys, _ = prepared.data
     options: dict[str, Any] = {
         "engine": task.engine,
@@ -96,8 +96,8 @@ def solve(
         "states": task.layout.variables,
     }
     if selection == "ebic":
-        return adaptive(key, ys, model, weight=weight, callback=callback, **options)
-    penalties = weight * 2.0 ** np.arange(-2, 3)
+        return adaptive(key, ys, model, weight=factor, callback=callback, **options)
+    penalties = factor * 2.0 ** np.arange(-2, 3)
     return choose_penalty(
         key, ys, model, penalties=penalties, by=selection, **options
     ).solution
@@ -106,7 +106,7 @@ def solve(
 def infer(
     key: PRNGKeyArray, task: Task, solution: Solution | PaperSolution
 ) -> Inferred:
-    """Smoothed states and standard errors, where the solver has not given them."""
+    """Smoothed states and standard errors; of the solver if it computed them."""
     if not isinstance(solution, PaperSolution):
         return Inferred.of(solution)
     prepared = task.prepared
@@ -114,16 +114,16 @@ def infer(
     data = prepared.data._replace(model=model)
     (smoothed,) = smoothed_states(key, task.engine, data)
     assert isinstance(model.initial_noise, GaussianNoise)
-    path = np.concatenate([np.asarray(model.initial_mean)[None], smoothed.mean])
+    means = np.concatenate([np.asarray(model.initial_mean)[None], smoothed.mean])
     first = np.asarray(model.initial_noise.covariance)[None]
     errors = np.zeros(np.shape(solution.coefficients))
     support = np.asarray(solution.coefficients) != 0
-    errors[support] = np.sqrt(np.diag(coefficient_covariance(data, path, support)))
-    return Inferred(path, np.concatenate([first, smoothed.covariance]), errors)
+    errors[support] = np.sqrt(np.diag(coefficient_covariance(data, means, support)))
+    return Inferred(means, np.concatenate([first, smoothed.covariance]), errors)
 
 
-def _says_no_rates(settings: Mapping[str, Any]) -> bool:
-    """Whether nothing that was given is meant for a flow alone."""
+def _valid_for_maps(settings: Mapping[str, Any]) -> bool:
+    """Whether no setting is specific to a flow."""
     learns = isinstance(settings["state_noise"], str)
     held = settings["inputs_between"] == "held"
     return learns and not settings["constraints"] and held
@@ -132,9 +132,9 @@ def _says_no_rates(settings: Mapping[str, Any]) -> bool:
 def explains_better(
     one: Solution | PaperSolution, other: Solution | PaperSolution, penalty: float
 ) -> bool:
-    """Whether one of two fits to the same data is better by the extended BIC.
+    """Whether the first of two fits to the same data has the lower extended BIC.
 
-    A coefficient has the same penalty in both, whatever the dynamics are.
+    A coefficient has the same penalty in both, whatever the dynamics.
     """
 
     def criterion(solution: Solution | PaperSolution) -> float:
@@ -147,9 +147,9 @@ def explains_better(
 def with_interval_warning(
     solution: Solution | PaperSolution, prepared: Prepared
 ) -> Solution | PaperSolution:
-    """A map in place of a flow, which says so unless it explains most of the data.
+    """A map that replaced a flow, with a warning if it explains little variance.
 
-    A flow that is seen too seldom may leave no more than a trace of itself in a map.
+    A map of a flow that is sampled too sparsely may explain little of it.
     """
     model = found_model(prepared.data.model, solution, prepared.learn)
     if not isinstance(solution, Solution):
@@ -172,7 +172,7 @@ def _paper(
     refused: dict[str, Any],
     callback: Callable | None,
 ) -> PaperSolution:
-    """By a solver of the paper, which learns the coefficients alone."""
+    """Run a solver of the paper, which estimates only the coefficients."""
     for name in prepared.learn:
         raise ValueError(
             f"`{name}` must be given for the paper's solver, got 'learn'. Give a value "
@@ -187,8 +187,8 @@ def _paper(
     model, ys, _ = prepared.data
     if not isinstance(penalty, str | AbstractPenalty):
         penalty = L1(1.0 if penalty is None else penalty)
-    weight = 1.0 if isinstance(penalty, str) else None
-    penalty = named_penalty(penalty, weight, incidence=model.library.incidence)
+    factor = 1.0 if isinstance(penalty, str) else None
+    penalty = named_penalty(penalty, factor, incidence=model.library.incidence)
     settings = GradientSteps()
     if n_particles is not None:
         settings = GradientSteps(particle_filter=ParticleFilter(n_particles))

@@ -1,4 +1,4 @@
-"""What a report says of a fit, gathered as plain values."""
+"""Contents of the report of a fit, as plain values."""
 
 import importlib.metadata
 import platform
@@ -22,13 +22,13 @@ from ..solution import PaperSolution
 from .equations import fit_graph, fit_latex
 
 PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
-"""Packages whose versions matter where results differ."""
+"""Packages whose versions are recorded."""
 
 LEVEL = 0.9
 """Probability of the bands of the states."""
 
 FIELD = (17, 13)
-"""Arrows of the vector field in both directions."""
+"""Number of arrows of the vector field, horizontally and vertically."""
 
 
 def fit_findings(
@@ -40,20 +40,20 @@ def fit_findings(
     term_confidence: Float[np.ndarray, "Nx M"] | None = None,
     edge_confidence: Float[np.ndarray, "Nx Nv"] | None = None,
 ) -> Findings:
-    """What a report says of a fit, as plain values.
+    """Contents of the report of a fit, as plain values.
 
     Args:
         key: Random key.
         fit: The fit.
         title: Heading of the page.
-        steps: How many steps to forecast; 0 for none.
-        term_confidence: How sure each term is; by the fit's criterion if None.
-        edge_confidence: How sure each edge is, if that is known.
+        steps: Number of steps to forecast; 0 for none.
+        term_confidence: Confidence in each term; by the extended BIC if None.
+        edge_confidence: Confidence in each edge, if known.
     """
     steps = check_at_least("forecast", steps, 0, "0 leaves the forecast out.")
     layout = fit.layout
     shown = prepare(fit.coefficients, layout.library, layout.variables, fit.dynamics)
-    sure, source = _confidence(fit, term_confidence)
+    confidence, source = _confidence(fit, term_confidence)
     ahead, notes = _ahead(key, fit, steps)
     rows = [len(series.values) for series in fit.panel.series]
     found = fit_residuals(key, fit)
@@ -67,7 +67,7 @@ def fit_findings(
         coefficients=fit.coefficients,
         dynamics=fit.dynamics,
         standard_errors=fit.standard_errors,
-        term_confidence=sure,
+        term_confidence=confidence,
         edge_confidence=edge_confidence,
         edge_strength=_strengths(fit),
         latex=tuple(fit_latex(fit)),
@@ -98,48 +98,48 @@ def fit_findings(
 def _confidence(
     fit: Fit, known: np.ndarray | None
 ) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """How sure each term is, and where that comes from."""
+    """Confidence in each term, and a note on its source."""
     if known is not None:
         return known, ()
     if isinstance(fit.solution, PaperSolution):
         return None, ()
     return criterion_confidence(fit), (
-        "How sure a term is was worked out from its standard error and what a term "
-        "costs: against leaving it out, not against another in its place. "
-        "`stability` and `posterior` ask more.",
+        "The confidence in a term comes from its standard error and its extended BIC "
+        "penalty: it compares the model with and without the term, not with another "
+        "term in its place. `stability` and `posterior` test more.",
     )
 
 
 def _field(fit: Fit) -> dict[str, Any]:
-    """Where a flow leads in the plane of the first two states."""
+    """Vector field of a flow in the plane of the first two states."""
     if fit.dynamics != "flow" or len(fit.layout.states) < 2:
         return {}
-    path = np.concatenate([estimate.mean for estimate in fit.smoothed])
-    seen = [fit.seen_states(i) for i in range(len(fit.panel.series))]
-    there = np.concatenate([path, *seen])[:, :2]
+    means = np.concatenate([estimate.mean for estimate in fit.smoothed])
+    observed = [fit.observed_states(i) for i in range(len(fit.panel.series))]
+    there = np.concatenate([means, *observed])[:, :2]
     there = np.where(np.isfinite(there), there, np.nan)
     if np.isnan(there).all(axis=0).any():
         return {}
     low, high = np.nanmin(there, axis=0), np.nanmax(there, axis=0)
-    # A state that does not move has a plane about it, too.
+    # The margin is positive for a constant state, too.
     edge = np.maximum(0.05 * (high - low), 1e-9 * (1 + np.abs(high)))
     (x0, y0), (x1, y1) = (low - edge).tolist(), (high + edge).tolist()
     limits = ((x0, x1), (y0, y1))
-    found = vector_field(rate_of(fit), path, (0, 1), limits, size=FIELD)
+    found = vector_field(rate_of(fit), means, (0, 1), limits, size=FIELD)
     return {"field_x": found.x, "field_y": found.y, "field": found.rates}
 
 
 def _ahead(
     key: PRNGKeyArray, fit: Fit, steps: int
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Quantiles of a forecast, and what is to be said about it."""
+    """Quantiles of a forecast, and its warning, if any."""
     if steps == 0 or len(fit.panel.series) > 1 or fit.layout.inputs:
         return {}, ()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the message says it, too
+        warnings.simplefilter("ignore", UserWarning)  # it is in the message
         found = forecast(key, fit, steps, smoothing_key=key)
     levels = (0.05, 0.25, 0.5, 0.75, 0.95)
-    # Times of a forecast go on from the last row, also where rows have none.
+    # Times of a forecast continue those of the rows, which may be multiples of dt.
     begin = fit.times(0)[-1]
     given = {
         "forecast_times": begin + fit.dt * np.arange(1, steps + 1),
@@ -150,7 +150,7 @@ def _ahead(
 
 
 def _strengths(fit: Fit) -> np.ndarray | None:
-    """Of the edges from variables (columns) to states (rows); NaN where none is."""
+    """Strengths of edges from variables (columns) to states (rows); NaN for no edge."""
     variables, states = fit.layout.variables, fit.layout.states
     out = np.full((len(states), len(variables)), np.nan)
     for source, target, data in fit_graph(fit).edges(data=True):
@@ -164,10 +164,10 @@ def _path(fit: Fit) -> dict[str, Any]:
     """The regularisation path."""
     if isinstance(fit.solution, PaperSolution):
         return {}
-    prices = np.asarray(fit.solution.prices, float)
-    chosen = int(np.argmin(np.abs(np.log(prices / fit.term_penalty))))
+    penalties = np.asarray(fit.solution.prices, float)
+    chosen = int(np.argmin(np.abs(np.log(penalties / fit.term_penalty))))
     path = np.asarray(fit.solution.path, float)
-    return {"prices": prices, "path": path, "chosen": chosen}
+    return {"prices": penalties, "path": path, "chosen": chosen}
 
 
 def _scores(fit: Fit) -> dict[str, Any]:
@@ -179,10 +179,10 @@ def _scores(fit: Fit) -> dict[str, Any]:
     }
     if not isinstance(fit.solution, PaperSolution):
         scores["extended BIC"] = float(fit.solution.criterion)
-    in_what = "in a unit of time" if fit.dynamics == "flow" else "in a step"
+    unit = "per unit of time" if fit.dynamics == "flow" else "per step"
     names = (
-        f"deviation of the process noise {in_what}",
-        "deviation of the measurement noise",
+        f"standard deviation of the process noise {unit}",
+        "standard deviation of the measurement noise",
     )
     for name, variances in zip(names, fit.variances, strict=True):
         deviations = ", ".join(f"{value:.3g}" for value in np.sqrt(variances)[:6])

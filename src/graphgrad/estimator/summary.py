@@ -1,4 +1,4 @@
-"""The summary of a fit: size, outcome, equations, edges, residuals."""
+"""The summary of a fit as text: size, outcome, equations, edges, residuals."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
-from ..dynamics import MOTIONS
 from ..fits.record import Fit
+from ..registries import MOTIONS
 from ..report.text import listed
 from .equations import fit_equations, fit_graph
 
 MOST_EDGES = 20
-"""More edges than this are not listed one by one."""
+"""Most edges that are listed."""
 
 
 def fit_summary(
@@ -20,7 +20,7 @@ def fit_summary(
     fit: Fit,
     edge_confidence: Float[np.ndarray, "Nx Nv"] | None = None,
 ) -> str:
-    """What acts on what, how sure that is, how the fit ended and what to do."""
+    """Summary as text; edges with their confidence, if it is given."""
     rows = sum(len(series.values) for series in fit.panel.series)
     series = len(fit.panel.series)
     there = fit.solution.departures() != 0
@@ -31,8 +31,8 @@ def fit_summary(
         [
             f"{_count(len(fit.layout.states), 'state')} from {source}, in steps of "
             f"{fit.dt:g}: a {MOTIONS[fit.dynamics]}.",
-            f"{found} of {possible} possible terms "
-            f"{'is' if found == 1 else 'are'} there"
+            f"{found} of {possible} candidate terms "
+            f"{'is' if found == 1 else 'are'} selected"
             f"{f', {given} of them given' if given else ''}.",
             *["No process noise is needed."] * fit.needs_no_noise,
             f"Outcome: {fit.solution.outcome.name}. {fit.solution.advice}",
@@ -48,10 +48,10 @@ def fit_summary(
 
 
 def _edges(fit: Fit, graph: Any) -> list[str]:
-    """A sentence for each edge, or for each of the strongest."""
+    """One sentence per edge, of the strongest if there are many."""
     errors, away = fit.standard_errors, np.abs(fit.solution.departures())
     known = errors > 0
-    sure = np.divide(away, errors, out=np.full(away.shape, np.inf), where=known)
+    z_scores = np.divide(away, errors, out=np.full(away.shape, np.inf), where=known)
     edges = list(graph.edges(data=True))
     if len(edges) > MOST_EDGES:
         strongest = sorted(edges, key=lambda edge: -edge[2].get("strength", 0.0))
@@ -60,13 +60,13 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
     for source, target, data in edges:
         i = fit.layout.states.index(target)
         columns = [fit.layout.terms.index(term) for term in data["terms"]]
-        best = float(max(sure[i, j] for j in columns))
+        best = float(max(z_scores[i, j] for j in columns))
         how = f"{best:.0f} standard errors from 0" if best < np.inf else "as given"
         if "confidence" in data:
             how += f", confidence {100 * data['confidence']:.0f} %"
-        whom = "itself" if source == target else target
+        object_ = "itself" if source == target else target
         lines.append(
-            f"{source} acts on {whom} through {_listed(data['terms'])}, {how}."
+            f"{source} acts on {object_} through {_listed(data['terms'])}, {how}."
         )
     moved = {target for _, target in graph.edges}
     lines += [f"Nothing acts on {s}." for s in fit.layout.states if s not in moved]

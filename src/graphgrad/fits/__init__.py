@@ -1,1 +1,1 @@
-"""Fits as plain records: what goes into one, and what came out."""
+"""Records of a fit: its inputs, `Task`, and its results, `Fit`."""

@@ -1,4 +1,4 @@
-"""The record of a fit: what went in and what came out."""
+"""The record of a fit: its task, the solution, and the inferred states."""
 
 from typing import Any, NamedTuple
 
@@ -10,48 +10,46 @@ from jaxtyping import Float
 from ..checks import check_shape
 from ..data.frames import read_inputs, read_panel, select
 from ..data.layout import Layout
-from ..data.series import Panel
-from ..data.times import row_times
+from ..data.series import Panel, row_times
 from ..engines import AbstractEngine
 from ..model import AbstractScaleNoise, Arranged, FlowMean, StateSpaceModel
 from ..solution import PaperSolution, Solution
-from .estimate import StateEstimate
-from .rows import first_means, lay_rows
+from .rows import StateEstimate, at_rows, first_means, lay_rows
 from .starting_model import found_model
 from .task import Task
 
 
 class Inferred(NamedTuple):
-    """What follows from what a solver found.
+    """States and standard errors, given a solution.
 
     Attributes:
-        path: Smoothed means of all steps, the first state included.
-        spread: Their covariances.
-        standard_errors: Of the coefficients; zero where nothing was estimated.
+        means: Smoothed means of x_0..x_T.
+        covariances: Smoothed covariances of x_0..x_T.
+        standard_errors: Standard errors of the coefficients; zero if not estimated.
     """
 
-    path: Float[np.ndarray, "T_plus_1 Nx"]
-    spread: Float[np.ndarray, "T_plus_1 Nx Nx"]
+    means: Float[np.ndarray, "T_plus_1 Nx"]
+    covariances: Float[np.ndarray, "T_plus_1 Nx Nx"]
     standard_errors: Float[np.ndarray, "Nx M"]
 
     @classmethod
     def of(cls, solution: Solution) -> "Inferred":
-        """What the adaptive solver has inferred already."""
+        """The states and standard errors of the adaptive solver."""
         found = solution.states, solution.state_covariances, solution.standard_errors
         return cls(*(np.asarray(part) for part in jax.device_get(found)))
 
 
 class Fit(NamedTuple):
-    """A fit: what went in and what came out.
+    """A fit.
 
     Attributes:
-        task: What went in.
-        solution: All that the solver found.
-        inferred: What follows from it.
+        task: The inputs of the fit.
+        solution: The result of the solver.
+        inferred: Smoothed states and standard errors.
         data: The fitted model with the rows.
         model: The fitted model of one step.
-        smoothed: Smoothed states at the rows, series by series.
-        trace: What the adaptive solver reported; empty for a loaded fit.
+        smoothed: Smoothed states at the rows, one item per series.
+        trace: Progress of the adaptive solver; empty for a loaded fit.
     """
 
     task: Task
@@ -64,7 +62,7 @@ class Fit(NamedTuple):
 
     @property
     def layout(self) -> Layout:
-        """Names, terms, what is seen."""
+        """Names, library of terms, and observation function."""
         return self.task.layout
 
     @property
@@ -74,7 +72,7 @@ class Fit(NamedTuple):
 
     @property
     def engine(self) -> AbstractEngine:
-        """How states are inferred."""
+        """The engine that infers the states."""
         return self.task.engine
 
     @property
@@ -84,23 +82,23 @@ class Fit(NamedTuple):
 
     @property
     def dynamics(self) -> str:
-        """How the state moves: by a flow, a map or a difference."""
+        """The dynamics: `"flow"`, `"map"` or `"difference"`."""
         return self.model.dynamics
 
     @property
     def substeps(self) -> int:
-        """Runge-Kutta steps of a flow in an interval; 1 otherwise."""
+        """Runge-Kutta steps of a flow per interval; 1 otherwise."""
         mean = self.model.mean
         return int(mean.substeps) if isinstance(mean, FlowMean) else 1
 
     @property
     def initial(self) -> Any:
-        """Distribution of first states, as the user gave it."""
+        """Distribution of the initial state, as given by the user."""
         return self.task.settings["initial"]
 
     @property
     def standard_errors(self) -> Float[np.ndarray, "Nx M"]:
-        """Of the coefficients; zero where nothing was estimated."""
+        """Standard errors of the coefficients; zero if not estimated."""
         return self.inferred.standard_errors
 
     @property
@@ -120,7 +118,7 @@ class Fit(NamedTuple):
 
     @property
     def noise_free(self) -> bool:
-        """Whether nothing speaks for any process noise."""
+        """Whether process noise is zero: given as zero, or found unnecessary."""
         found = self.solution
         given = self.task.settings["state_noise"]
         if isinstance(given, int | float | list | tuple | np.ndarray):
@@ -129,37 +127,37 @@ class Fit(NamedTuple):
 
     @property
     def needs_no_noise(self) -> bool:
-        """Whether process noise was to be learnt, and nothing speaks for any."""
+        """Whether process noise was to be learnt and found unnecessary."""
         return self.noise_free and isinstance(self.task.settings["state_noise"], str)
 
     @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:
-        """Those of the dynamics."""
+        """Coefficients of the dynamics."""
         return np.asarray(self.solution.coefficients)
 
     @property
     def estimated(self) -> np.ndarray:
-        """Which coefficients were estimated, and are neither zero nor given."""
+        """Which coefficients were estimated, that is neither zero nor given."""
         return self.standard_errors > 0
 
     @property
     def variances(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of process noise and measurement noise; ones without a scale."""
+        """Variances of process and measurement noise; ones without a scale."""
         noises = self.model.transition.noise, self.model.observation.noise
         sizes = len(self.layout.states), self.panel.n_columns
-        state, seen = (
+        state, observed = (
             np.asarray(noise.variances)
             if isinstance(noise, AbstractScaleNoise)
             else np.ones(size)
             for noise, size in zip(noises, sizes, strict=True)
         )
-        if self.noise_free:  # what the filter has is its least
+        if self.noise_free:  # the filter itself uses a small positive variance
             state = np.zeros_like(state)
-        return state, seen
+        return state, observed
 
     @property
-    def seen(self) -> list[str | None]:
-        """The state that each column is, or None where it is something else."""
+    def observed(self) -> list[str | None]:
+        """The state that each column observes directly, or None."""
         H = self.layout.matrix
         if H is None:
             return [None] * self.panel.n_columns
@@ -170,30 +168,30 @@ class Fit(NamedTuple):
             for row in H
         ]
 
-    def seen_states(self, number: int) -> Float[np.ndarray, "T Nx"]:
-        """Data of a series in the columns of their states; NaN in the others."""
+    def observed_states(self, number: int) -> Float[np.ndarray, "T Nx"]:
+        """Data of a series in the columns of their states; NaN elsewhere."""
         values, states = self.panel.series[number].values, self.layout.states
         out = np.full((len(values), len(states)), np.nan)
-        for j, name in enumerate(self.seen):
+        for j, name in enumerate(self.observed):
             if name is not None:
                 out[:, states.index(name)] = values[:, j]
         return out
 
     def times(self, number: int) -> Float[np.ndarray, "T"]:
-        """When the rows of a series were observed; multiples of dt if not known."""
+        """Times of the rows of a series; multiples of dt if not known."""
         return row_times(self.panel.series[number], self.dt)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns: their own, those of the states seen, or y1, y2, ..."""
+        """Names of the columns: their own, those of the states, or y1, y2, ..."""
         if self.panel.names is not None:
             return self.panel.names
-        given = [name or f"y{j + 1}" for j, name in enumerate(self.seen)]
+        given = [name or f"y{j + 1}" for j, name in enumerate(self.observed)]
         return tuple(given)
 
     @property
     def begins_anywhere(self) -> bool:
-        """Whether the first row of a series says where it begins."""
+        """Whether the initial state is estimated from the first row of a series."""
         return self.initial is None or isinstance(self.initial, str)
 
     @property
@@ -204,18 +202,18 @@ class Fit(NamedTuple):
         return int(np.max(np.asarray(self.solution.sweeps)))
 
     def given_rows(self, y: Any, times: Any, inputs: Any) -> tuple[Panel, Arranged]:
-        """Other data as `rows` has them; those of the fit if there are none."""
+        """Other data as in `rows`; those of the fit if `y` is None."""
         return (self.panel, self.data) if y is None else self.rows(y, times, inputs)
 
     def rows(self, y: Any, times: Any, inputs: Any) -> tuple[Panel, Arranged]:
-        """Other data, and the fitted model with their schedule."""
+        """Read other data; return them and the fitted model with their schedule."""
         panel = select(read_panel(y, times), self.panel.names, self.panel.n_columns)
         driving = read_inputs(inputs, panel)
         got = 0 if driving is None else driving.n_columns
         remedy = "Give the inputs that the fit had."
         check_shape("inputs", (got,), (len(self.layout.inputs),), remedy)
         means = first_means(self.initial, self.layout, panel)
-        # A distribution of the first state that was learnt is of the fit's own series.
+        # A learnt initial distribution is valid only for the series of the fit.
         start = self.task.prepared.data.model.initial_noise
         model = eqx.tree_at(lambda m: m.initial_noise, self.model, start)
         between = self.task.settings["inputs_between"]
@@ -228,13 +226,13 @@ def complete_fit(
     inferred: Inferred,
     trace: tuple[Any, ...] = (),
 ) -> Fit:
-    """The record of a fit from what a solver found.
+    """Create the record of a fit.
 
     Args:
-        task: What went in.
-        solution: What was found.
-        inferred: What follows from it.
-        trace: What the adaptive solver reported on its way.
+        task: The inputs of the fit.
+        solution: The result of the solver.
+        inferred: Smoothed states and standard errors.
+        trace: Progress of the adaptive solver.
     """
     data, learn = task.prepared.data, task.prepared.learn
     data = data._replace(model=found_model(data.model, solution, learn))
@@ -246,15 +244,6 @@ def complete_fit(
         model=eqx.tree_at(
             lambda m: m.schedule, data.model, None, is_leaf=lambda leaf: leaf is None
         ),
-        smoothed=at_rows(data, inferred.path[1:], inferred.spread[1:]),
+        smoothed=at_rows(data, inferred.means[1:], inferred.covariances[1:]),
         trace=trace,
     )
-
-
-def at_rows(
-    data: Arranged,
-    means: Float[np.ndarray, "steps Nx"],
-    covariances: Float[np.ndarray, "steps Nx Nx"],
-) -> list[StateEstimate]:
-    """Estimates at the rows of each series."""
-    return [StateEstimate(means[rows], covariances[rows]) for rows in data.rows]

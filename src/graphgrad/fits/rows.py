@@ -1,6 +1,7 @@
-"""The rows that a model is to explain: their schedule, and where series begin."""
+"""Rows of the data: their schedule, initial means, and state estimates at them."""
 
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,8 +11,7 @@ from jaxtyping import Float
 from ..checks import check_finite, check_series, check_shape
 from ..data.layout import Layout
 from ..data.scales import first_values
-from ..data.series import Panel
-from ..data.times import is_regular, row_times
+from ..data.series import Panel, is_regular, row_times
 from ..model import Arranged, StateSpaceModel, arrange
 
 
@@ -23,12 +23,12 @@ def lay_rows(
     means: Float[np.ndarray, "series Nx"],
     inputs_between: str = "held",
 ) -> Arranged:
-    """Rows that the model is to explain, with a schedule if they need one.
+    """The rows of the data with the model, which has a schedule if they need one.
 
     Args:
         model: The model of one step.
         panel: The data.
-        inputs: Their inputs.
+        inputs: Inputs, if any.
         dt: Length of a step.
         means: Mean of the state one step before each series.
         inputs_between: As for `arrange`.
@@ -60,7 +60,7 @@ def lay_rows(
 def first_means(
     initial: Any, layout: Layout, panel: Panel
 ) -> Float[np.ndarray, "series Nx"]:
-    """Where each series begins: as is given, or where it was first seen."""
+    """Initial mean of each series: as given, or from the first observations."""
     n = len(layout.states)
     if initial is None or isinstance(initial, str):
         if layout.matrix is None:
@@ -69,11 +69,13 @@ def first_means(
                 f"{initial!r}. Give mean and covariance of the first state."
             )
         whole = np.concatenate([series.values for series in panel.series])
-        seen = ~np.isnan(whole)
-        typical = np.where(seen, whole, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        observed = ~np.isnan(whole)
+        typical = np.where(observed, whole, 0).sum(axis=0) / np.maximum(
+            observed.sum(axis=0), 1
+        )
         firsts = [first_values(series.values, typical) for series in panel.series]
         return np.stack(firsts) @ np.linalg.pinv(layout.matrix).T
-    remedy = "Give `(mean, covariance)`, the mean with one number a state."
+    remedy = "Give `(mean, covariance)`, the mean with one number per state."
     if not (isinstance(initial, tuple | list) and len(initial) == 2):
         raise ValueError(
             f"`initial` must be a mean and a covariance, or 'learn', got {initial!r}. "
@@ -82,3 +84,52 @@ def first_means(
     mean = check_finite("initial", initial[0], remedy)
     check_shape("initial", mean.shape, (n,), remedy)
     return np.broadcast_to(mean, (len(panel.series), n))
+
+
+class StateEstimate(NamedTuple):
+    """Estimates of the states at some times, with their uncertainty.
+
+    Attributes:
+        mean: One row per time, one column per state.
+        covariance: One matrix per time.
+
+    Examples:
+        >>> import numpy as np
+        >>> estimate = StateEstimate(np.zeros((1, 1)), np.ones((1, 1, 1)))
+        >>> estimate.band(0.9).round(2).tolist()
+        [[[-1.64, 1.64]]]
+    """
+
+    mean: Float[np.ndarray, "T Nx"]
+    covariance: Float[np.ndarray, "T Nx Nx"]
+
+    def band(self, level: float = 0.9) -> Float[np.ndarray, "T Nx 2"]:
+        """Lower and upper ends of the central interval of each state."""
+        variances = np.einsum("tii->ti", self.covariance)
+        return normal_band(self.mean, np.sqrt(np.maximum(variances, 0)), level)
+
+
+def at_rows(
+    data: Arranged,
+    means: Float[np.ndarray, "steps Nx"],
+    covariances: Float[np.ndarray, "steps Nx Nx"],
+) -> list[StateEstimate]:
+    """State estimates at the rows of each series."""
+    return [StateEstimate(means[rows], covariances[rows]) for rows in data.rows]
+
+
+def normal_band(
+    mean: Float[np.ndarray, "*shape"], deviation: Float[np.ndarray, "*shape"], level
+) -> Float[np.ndarray, "*shape 2"]:
+    """Lower and upper ends of the central intervals of normal distributions."""
+    reach = NormalDist().inv_cdf(0.5 + check_level(level) / 2) * deviation
+    return np.stack([mean - reach, mean + reach], axis=-1)
+
+
+def check_level(level: float) -> float:
+    """A probability strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise ValueError(
+            f"`level` must be between 0 and 1, got {level}. 0.9 means 90 %."
+        )
+    return float(level)

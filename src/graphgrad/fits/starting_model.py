@@ -1,4 +1,4 @@
-"""The model that a solver starts from: noises and first states from the data."""
+"""The initial model of a solver: noise variances and initial states from the data."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,12 +12,10 @@ from jaxtyping import Float
 from ..checks import check_choice, check_finite
 from ..data.layout import Layout
 from ..data.scales import Scales, first_speeds, initial_scales
-from ..data.series import Panel
-from ..data.times import row_times, step_length
-from ..dynamics import default_dynamics
+from ..data.series import Panel, row_times, step_length
 from ..model import Arranged, StateSpaceModel, check_dynamics, state_space_model
 from ..model.constraints import Velocity
-from ..registries import SOLVERS
+from ..registries import SOLVERS, default_dynamics
 from ..solution import PaperSolution, Solution
 from ..solvers.adaptive.unknowns import fitted
 from .rows import first_means, lay_rows
@@ -26,11 +24,11 @@ LEARN = "learn"
 
 
 class Prepared(NamedTuple):
-    """What a solver needs.
+    """Inputs of a solver.
 
     Attributes:
-        data: The model with its schedule, the rows, and where each series is in them.
-        learn: What is to be learnt beside the coefficients.
+        data: The model with its schedule, the rows, and the rows of each series.
+        learn: Names of what is learnt in addition to the coefficients.
         dt: Length of a step.
     """
 
@@ -52,7 +50,7 @@ def starting_model(
     initial: Any,
     velocities: Sequence[Velocity] = (),
 ) -> Prepared:
-    """The model to start from; what is to be learnt has scales of the data."""
+    """Create the initial model; what is learnt starts at scales of the data."""
     _check_rows(panel)
     dt = step_length([series.times for series in panel.series], dt)
     scales = initial_scales([series.values for series in panel.series])
@@ -63,12 +61,12 @@ def starting_model(
             ("observation_noise", observation_noise),
             ("initial", initial),
         )
-        if _asked(name, value)
+        if _is_learnt(name, value)
     )
     if "initial" in learn and panel.several:
         raise ValueError(
-            "`initial` must not be 'learn' for several series, which begin in several "
-            "places. Leave it out, or give mean and covariance."
+            "`initial` must not be 'learn' for several series, which have different "
+            "initial states. Leave it out, or give mean and covariance."
         )
     means, covariance = _initial(initial, layout, scales, panel)
     if initial is None or isinstance(initial, str):
@@ -81,7 +79,7 @@ def starting_model(
         H = layout.matrix
         if H is None:
             H = jax.jacfwd(layout.function)(jnp.asarray(means[0]))  # pyright: ignore
-        motion = scales.motion / _pace(panel, dt)
+        motion = scales.motion / _steps_per_row(panel, dt)
         if dynamics == "flow":
             motion = motion / dt
         state_noise = _of_states(np.asarray(H), motion, float(np.mean(motion)))
@@ -96,7 +94,7 @@ def starting_model(
         observation=layout.observation,
         n_inputs=len(layout.inputs),
     )
-    # Noises that were made outside may be in single precision, or in none.
+    # Distributions created by the user may be in single precision, or of integers.
     model = jax.tree.map(
         lambda leaf: (
             jnp.asarray(np.asarray(leaf), float) if eqx.is_inexact_array(leaf) else leaf
@@ -108,7 +106,7 @@ def starting_model(
 
 
 def choose_dynamics(dynamics: Any, panel: Panel, dt: Any, solver: str) -> str:
-    """As asked for; else the flow where the data say when, the map where not."""
+    """The requested dynamics; for `"auto"`, the flow if times or dt are given."""
     check_dynamics(dynamics, auto=True)
     timed = dt is not None or all(s.times is not None for s in panel.series)
     if dynamics == "auto":
@@ -129,14 +127,14 @@ def choose_dynamics(dynamics: Any, panel: Panel, dt: Any, solver: str) -> str:
 def found_model(
     model: StateSpaceModel, solution: Solution | PaperSolution, learn: tuple[str, ...]
 ) -> StateSpaceModel:
-    """The model with what a solver found."""
+    """The model with the estimates of a solver."""
     if isinstance(solution, PaperSolution):
         return model.with_coefficients(jnp.asarray(solution.coefficients))
     return fitted(model, solution, learn)
 
 
-def _asked(name: str, value: Any) -> bool:
-    """Whether this is to be learnt."""
+def _is_learnt(name: str, value: Any) -> bool:
+    """Whether this argument is to be learnt."""
     if isinstance(value, str) and value != LEARN:
         raise ValueError(
             f"`{name}` must be 'learn' or a value, got {value!r}. "
@@ -148,11 +146,11 @@ def _asked(name: str, value: Any) -> bool:
 def _initial(
     initial: Any, layout: Layout, scales: Scales, panel: Panel
 ) -> tuple[np.ndarray, Any]:
-    """Means of the first states, and their covariance."""
+    """Means of the initial states, and their covariance."""
     means = first_means(initial, layout, panel)
     if not (initial is None or isinstance(initial, str)):
         return means, initial[1]
-    # One step of dt lies between the first state and the first observation.
+    # The initial state is one step of dt before the first observation.
     near = scales.noise + scales.motion
     assert layout.matrix is not None
     return means, _of_states(layout.matrix, near, float(np.mean(scales.spread)))
@@ -167,7 +165,7 @@ def _with_speeds(
     scales: Scales,
     dt: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """First velocities, where they are not seen, from the motion of what is."""
+    """Initial velocities that are not observed, from the observed positions."""
     means, covariance = np.array(means), np.array(covariance)
     H = layout.matrix
     for constraint in velocities:
@@ -186,14 +184,14 @@ def _with_speeds(
 def _of_states(
     H: np.ndarray, variances: np.ndarray, otherwise: float
 ) -> Float[np.ndarray, "Nx"]:
-    """Variances of states from those of what is seen of them."""
+    """Variances of states from those of their observations."""
     back = np.linalg.pinv(H)
-    seen = np.diag(back @ H) > 0.5
-    return np.where(seen, back**2 @ variances, otherwise)
+    observed = np.diag(back @ H) > 0.5
+    return np.where(observed, back**2 @ variances, otherwise)
 
 
-def _pace(panel: Panel, dt: float) -> float:
-    """Mean number of steps from row to row."""
+def _steps_per_row(panel: Panel, dt: float) -> float:
+    """Mean number of steps between rows."""
     intervals = [np.diff(s.times) for s in panel.series if s.times is not None]
     intervals = [part for part in intervals if len(part)]
     return float(np.mean(np.concatenate(intervals))) / dt if intervals else 1.0
@@ -207,13 +205,13 @@ def _check_rows(panel: Panel) -> None:
             f"(n_samples={rows}). Equations need a longer series; 50 rows are few."
         )
     whole = np.concatenate([series.values for series in panel.series])
-    seen = np.where(np.isnan(whole), 0, whole)
-    check_finite("y", seen, "NaN says not observed.")
+    observed = np.where(np.isnan(whole), 0, whole)
+    check_finite("y", observed, "NaN means not observed.")
     empty = np.flatnonzero(np.isnan(whole).all(axis=0))
     if len(empty):
         at = int(empty[0])
         name = f"number {at}" if panel.names is None else repr(panel.names[at])
         raise ValueError(
             f"`y` must have an observation in every column, got none in column {name}. "
-            "Drop it and name it in `states`: a state may go unseen."
+            "Drop it and name it in `states`: a state may be hidden."
         )

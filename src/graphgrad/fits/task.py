@@ -1,4 +1,4 @@
-"""What goes into a fit: settings, data, names and terms, the model to start from."""
+"""Inputs of a fit: settings, data, layout, and the initial model."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -11,26 +11,23 @@ from ..data.constraints import velocities
 from ..data.frames import input_names
 from ..data.layout import Layout, lay_out
 from ..data.series import Panel
-from ..engines import (
-    AbstractEngine,
-    choose_engine,
-)
+from ..engines import AbstractEngine, choose_engine
 from ..model import StateSpaceModel, resolve_constraints
 from .starting_model import Prepared, choose_dynamics, starting_model
 
 
 class Task(NamedTuple):
-    """What goes into a fit.
+    """Inputs of a fit.
 
     Attributes:
-        settings: What the user asked for, by the names of the estimator's parameters.
+        settings: Parameters of the estimator by name.
         panel: The data.
-        inputs: Their inputs, if there are any.
-        layout: Names, terms, what is seen.
-        prepared: The model that the solver starts from, with the rows.
-        engine: How states are inferred.
+        inputs: Inputs, if any.
+        layout: Names, library of terms, and observation function.
+        prepared: The initial model of the solver, with the rows.
+        engine: The engine that infers the states.
         n_free: Number of free parameters.
-        linear_map: How coefficients follow from parameters, under linear constraints.
+        linear_map: Matrix from parameters to coefficients, under linear constraints.
     """
 
     settings: dict[str, Any]
@@ -44,9 +41,9 @@ class Task(NamedTuple):
 
     @property
     def unit_penalty(self) -> float:
-        """Penalty of a coefficient by the extended BIC, whatever its degree."""
-        seen = np.sum(~np.isnan(self.prepared.data.ys))
-        return float(np.log(seen) + 2 * np.log(max(1, self.n_free)))
+        """Extended BIC penalty of a coefficient, independent of its degree."""
+        observed = np.sum(~np.isnan(self.prepared.data.ys))
+        return float(np.log(observed) + 2 * np.log(max(1, self.n_free)))
 
 
 def make_task(
@@ -55,16 +52,16 @@ def make_task(
     inputs: Panel | None = None,
     dynamics: str | None = None,
 ) -> Task:
-    """What goes into a fit to these data.
+    """Create the inputs of a fit.
 
     Args:
-        settings: By the names of the estimator's parameters.
+        settings: Parameters of the estimator by name.
         panel: The data.
-        inputs: Their inputs, if there are any.
-        dynamics: Other dynamics than those of the settings.
+        inputs: Inputs, if any.
+        dynamics: Overrides the dynamics of the settings.
     """
-    asked = settings["dynamics"] if dynamics is None else dynamics
-    dynamics = choose_dynamics(asked, panel, settings["dt"], settings["solver"])
+    requested = settings["dynamics"] if dynamics is None else dynamics
+    dynamics = choose_dynamics(requested, panel, settings["dt"], settings["solver"])
     constraints = settings["constraints"]
     layout = lay_out(
         columns=panel.names,
@@ -111,10 +108,10 @@ def make_task(
 def make_engine(
     engine: str | AbstractEngine, n_particles: Any, model: StateSpaceModel
 ) -> AbstractEngine:
-    """The engine that is asked for, with as many particles or members as are."""
+    """Create the requested engine, with the requested number of particles."""
     made, _ = choose_engine(engine, model)
     if n_particles is None or isinstance(engine, AbstractEngine):
         return made
     n = check_at_least("n_particles", n_particles, 3, "Leave it out for 100.")
-    # What draws takes the number of its draws first.
+    # Stochastic engines take the number of draws as first argument.
     return type(made)(n) if made.stochastic else made  # pyright: ignore

@@ -1,1 +1,1 @@
-"""States, forecasts and their skill, from the record of a fit."""
+"""State estimation, simulation, forecasts and their evaluation, from a `Fit`."""

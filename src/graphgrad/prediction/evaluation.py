@@ -1,4 +1,4 @@
-"""Forecasts against what came: rolling origins."""
+"""Rolling-origin evaluation of forecasts."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,23 +8,23 @@ from jaxtyping import Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least
 from ..data.frames import read_inputs
-from ..data.times import is_regular
+from ..data.series import is_regular
 from ..fits.record import Fit
-from .draws import Draws, Ensemble
+from .forecast import Draws, Ensemble
 from .rollout import divergence
 from .states import filtered_states
 
 
 class Evaluation(NamedTuple):
-    """Errors of forecasts by how far ahead they look.
+    """Errors of forecasts by number of steps ahead.
 
     Attributes:
         rmse: Root mean squared error of the mean forecast, `(horizon, Ny)`.
-        persistence: The same of 'as it was last observed'.
+        persistence: RMSE of the last observed value as a forecast.
         coverage: Share of the observations within the band, `(horizon, Ny)`.
         level: Probability of the band.
         diverged: Share of the members that diverged, by step.
-        origins: Number of rows that each forecast knew.
+        origins: Number of rows before each forecast.
     """
 
     rmse: Float[np.ndarray, "horizon Ny"]
@@ -59,19 +59,19 @@ def evaluate(
     times: Any = None,
     inputs: Any = None,
 ) -> Evaluation:
-    """Forecasts from several rows of a series against what came.
+    """Compare forecasts from several rows of a series with the data.
 
     Args:
         key: Random key of the draws.
         fit: The fit.
-        y: One series with equal steps, which the fit did not see.
+        y: One series with equal steps, not used by the fit.
         filter_key: Random key of the filter.
-        horizon: How many steps each forecast looks ahead.
+        horizon: Number of steps of each forecast.
         origins: As for `choose_origins`.
         members: Number of draws.
         level: Probability of the bands.
-        times: Of `y`.
-        inputs: Of `y`.
+        times: Times of `y`.
+        inputs: Inputs of `y`.
     """
     draws = Draws.of(key, fit, members=members, level=level)
     panel, data = fit.rows(y, times, inputs)
@@ -79,7 +79,7 @@ def evaluate(
     if len(panel.series) > 1 or not is_regular(series.times, fit.dt):
         raise ValueError(
             "`y` must be one series whose rows are dt apart, got another. Evaluate "
-            "each series for itself; fill rows that are missing with NaN."
+            "each series separately; fill missing rows with NaN."
         )
     chosen = choose_origins(origins, len(series.values), horizon)
     driving = read_inputs(inputs, panel)
@@ -90,19 +90,19 @@ def evaluate(
         future = None
         if driving is not None:
             future = driving.series[0].values[origin : origin + horizon]
-        states, seen = draws.after(distributions, origin - 1, horizon, future)
-        forecasts.append(seen)
+        states, observed = draws.after(distributions, origin - 1, horizon, future)
+        forecasts.append(observed)
         gone.append(divergence(states.members)[0])
     return evaluation(series.values, chosen, forecasts, np.mean(gone, axis=0))
 
 
 def choose_origins(origins: Any, rows: int, horizon: int) -> Int[np.ndarray, "origins"]:
-    """Numbers of rows known at each origin.
+    """Number of rows before each origin.
 
     Args:
-        origins: How many, spread over the second half of the series; or which.
+        origins: How many, spread over the second half of the series; or a list.
         rows: Number of rows.
-        horizon: Rows that must be left after each of them.
+        horizon: Number of rows after each origin.
 
     Examples:
         >>> choose_origins(3, rows=100, horizon=10).tolist()
@@ -128,19 +128,21 @@ def evaluation(
     forecasts: list[Ensemble],
     diverged: Float[np.ndarray, "horizon"],
 ) -> Evaluation:
-    """Errors of forecasts of observations, one an origin."""
+    """Errors of forecasts of observations, one per origin."""
     horizon = forecasts[0].members.shape[1]
     truth = np.stack([ys[o : o + horizon] for o in origins])
     means = np.stack([forecast.mean for forecast in forecasts])
     bands = np.stack([forecast.band() for forecast in forecasts])
     last = np.stack([_last_seen(ys[:o]) for o in origins])[:, None]
-    seen = ~np.isnan(truth) & ~np.isnan(bands[..., 0])
+    observed = ~np.isnan(truth) & ~np.isnan(bands[..., 0])
     inside = (bands[..., 0] <= truth) & (truth <= bands[..., 1])
-    share = np.where(seen, inside, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    share = np.where(observed, inside, 0).sum(axis=0) / np.maximum(
+        observed.sum(axis=0), 1
+    )
     return Evaluation(
         rmse=_rmse(means - truth),
         persistence=_rmse(last - truth),
-        coverage=np.where(seen.any(axis=0), share, np.nan),
+        coverage=np.where(observed.any(axis=0), share, np.nan),
         level=forecasts[0].level,
         diverged=diverged,
         origins=origins,
@@ -148,25 +150,25 @@ def evaluation(
 
 
 def _last_seen(ys: np.ndarray) -> np.ndarray:
-    """The last value observed in each column; NaN if none was."""
+    """The last observed value of each column; NaN if none."""
     return np.array(
         [c[~np.isnan(c)][-1] if (~np.isnan(c)).any() else np.nan for c in ys.T]
     )
 
 
 def _rmse(errors: np.ndarray) -> np.ndarray:
-    """Over origins, of what was observed."""
-    seen = ~np.isnan(errors)
-    squares = np.where(seen, errors, 0) ** 2
-    mean = squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    return np.where(seen.any(axis=0), np.sqrt(mean), np.nan)
+    """RMSE over origins, of observed entries."""
+    observed = ~np.isnan(errors)
+    squares = np.where(observed, errors, 0) ** 2
+    mean = squares.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return np.where(observed.any(axis=0), np.sqrt(mean), np.nan)
 
 
 def _mean_square(errors: np.ndarray) -> float:
-    seen = errors[~np.isnan(errors)]
-    return float(np.sqrt(np.mean(seen**2))) if len(seen) else np.nan
+    observed = errors[~np.isnan(errors)]
+    return float(np.sqrt(np.mean(observed**2))) if len(observed) else np.nan
 
 
 def _mean(shares: np.ndarray) -> float:
-    seen = shares[~np.isnan(shares)]
-    return float(np.mean(seen)) if len(seen) else np.nan
+    observed = shares[~np.isnan(shares)]
+    return float(np.mean(observed)) if len(observed) else np.nan

@@ -1,28 +1,165 @@
-"""Forecasts as ensembles, which say when members diverge."""
+"""Ensemble forecasts, with noise, coefficient and state uncertainty."""
 
 import warnings
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..checks import check_at_least, check_finite
+from ..checks import check_at_least, check_choice, check_finite
 from ..data.frames import read_values
+from ..diagnostics.uncertainty import fit_covariance, normal_draws, state_slopes
 from ..fits.record import Fit
-from .draws import SOURCES, Draws, Ensemble
-from .rollout import divergence
+from ..fits.rows import StateEstimate, check_level
+from ..model import Arranged
+from .rollout import divergence, roll, state_bounds
 from .states import smoothed_rows
+
+SOURCES = ("noise", "coefficients", "state")
+"""Sources of uncertainty of a forecast."""
+
+
+class Ensemble(NamedTuple):
+    """An ensemble of trajectories.
+
+    Attributes:
+        members: `(members, steps, columns)`; NaN after a member diverged.
+        level: Default probability of a band.
+    """
+
+    members: Float[np.ndarray, "members steps N"]
+    level: float
+
+    @property
+    def mean(self) -> Float[np.ndarray, "steps N"]:
+        """Mean over the members that have not diverged."""
+        alive = ~np.isnan(self.members)
+        total = np.where(alive, self.members, 0).sum(axis=0)
+        count = alive.sum(axis=0)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def quantile(self, share: Any) -> Float[np.ndarray, "..."]:
+        """Quantiles over the members that have not diverged."""
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", RuntimeWarning
+            )  # NaN if all members diverged
+            return np.nanquantile(self.members, share, axis=0)
+
+    def band(self, level: float | None = None) -> Float[np.ndarray, "steps N 2"]:
+        """Lower and upper ends of the central interval of this probability."""
+        level = self.level if level is None else check_level(level)
+        ends = self.quantile([0.5 - level / 2, 0.5 + level / 2])
+        return np.moveaxis(ends, 0, -1)
+
+
+class Draws(NamedTuple):
+    """Random coefficients of ensemble members, which can continue from any state.
+
+    Attributes:
+        fit: The fit.
+        state_key: Random key of the initial states of members.
+        noise_key: Random key of process and measurement noise.
+        departures: Deviations of each member from the estimated coefficients.
+        sources: Sources of uncertainty, from `SOURCES`.
+        level: Probability of the bands.
+    """
+
+    fit: Fit
+    state_key: PRNGKeyArray
+    noise_key: PRNGKeyArray
+    departures: Float[np.ndarray, "members n"]
+    sources: tuple[str, ...]
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        key: PRNGKeyArray,
+        fit: Fit,
+        *,
+        members: Any,
+        level: float,
+        sources: tuple[str, ...] = SOURCES,
+    ) -> "Draws":
+        """Draw coefficients from the normal distribution of their estimates."""
+        members = check_at_least("members", members, 1, "200 give accurate bands.")
+        check_level(level)
+        for source in sources:
+            check_choice("sources", source, SOURCES)
+        first, state_key, noise_key = jax.random.split(key, 3)
+        departures = np.zeros((members, int(np.sum(fit.estimated))))
+        if "coefficients" in sources and fit.estimated.any():
+            departures = normal_draws(first, members, fit_covariance(fit))
+        return cls(fit, state_key, noise_key, departures, tuple(sources), level)
+
+    def distributions(self, data: Arranged, estimate: StateEstimate) -> "Distributions":
+        """States of one series, and their sensitivity to the coefficients."""
+        if not {"state", "coefficients"} <= set(self.sources):
+            return Distributions(estimate, None)
+        fit = self.fit
+        slopes = state_slopes(self.state_key, fit.engine, data, fit.estimated)
+        return Distributions(estimate, slopes[data.rows[0]])
+
+    def after(
+        self,
+        distributions: "Distributions",
+        row: int,
+        steps: int,
+        inputs: Any,
+        paces: Float[np.ndarray, "steps"] | None = None,
+    ) -> tuple[Ensemble, Ensemble]:
+        """Ensembles of states and observations after a row.
+
+        Args:
+            distributions: States and their uncertainty.
+            row: Index of the row to continue from.
+            steps: Number of steps.
+            inputs: Inputs of these steps, if any.
+            paces: Lengths of the steps in units of dt, if not all one.
+        """
+        fit, members = self.fit, len(self.departures)
+        coefficients = np.tile(fit.coefficients, (members, 1, 1))
+        coefficients[:, fit.estimated] += self.departures
+        mean = distributions.estimate.mean[row]
+        x = np.tile(mean, (members, 1))
+        if "state" in self.sources:
+            covariance = distributions.estimate.covariance[row]
+            x += normal_draws(self.state_key, members, covariance)
+        if distributions.slopes is not None:
+            # The estimate of the last state depends on the coefficients.
+            x += self.departures @ distributions.slopes[row].T
+        states, observed = roll(
+            self.noise_key,
+            fit.model,
+            coefficients,
+            x,
+            state_bounds(fit, mean),
+            steps=steps,
+            noise="noise" in self.sources,
+            inputs=inputs,
+            paces=paces,
+        )
+        return Ensemble(states, self.level), Ensemble(observed, self.level)
+
+
+class Distributions(NamedTuple):
+    """States of a series, and derivatives of their means by the coefficients."""
+
+    estimate: StateEstimate
+    slopes: Float[np.ndarray, "T Nx n"] | None
 
 
 class Forecast(NamedTuple):
-    """What comes, with what is not known about it.
+    """A forecast.
 
     Attributes:
-        states: Draws of the states.
-        observations: Draws of what will be seen of them, with its noise.
-        times: When, counted from the last row, or in units of the times.
-        diverged: Share of the members that left all bounds by each step.
-        message: In words, if any did; else empty.
+        states: Ensemble of the states.
+        observations: Ensemble of the observations, with measurement noise.
+        times: Times of the forecast; the last row is at 0 if the data have no times.
+        diverged: Share of the members that diverged by each step.
+        message: Warning if any members diverged; else empty.
     """
 
     states: Ensemble
@@ -56,29 +193,29 @@ def forecast(
     at: Any = None,
     sources: tuple[str, ...] = SOURCES,
 ) -> Forecast:
-    """What comes after the last row of a series, step by step or at given times.
+    """Forecast after the last row of a series, step by step or at given times.
 
     Args:
         key: Random key of the draws.
         fit: The fit.
-        steps: How many steps of dt.
-        y: The series to go on from; that of the fit if None.
+        steps: Number of steps of dt.
+        y: The series to continue; that of the fit if None.
         smoothing_key: Random key of the smoother, for `y`.
         members: Number of draws.
         level: Probability of the bands.
-        times: Of `y`.
-        inputs: Of `y`.
-        future_inputs: Inputs of the steps to come, one row each.
-        at: Times after the last row to forecast, of a flow, in place of `steps`.
-        sources: Which of `SOURCES` are drawn.
+        times: Times of `y`.
+        inputs: Inputs of `y`.
+        future_inputs: Inputs during the forecast, one row per step.
+        at: Times after the last row to forecast, for a flow, in place of `steps`.
+        sources: Sources of uncertainty, from `SOURCES`.
     """
     draws = Draws.of(key, fit, members=members, level=level, sources=sources)
     panel, estimates, data = smoothed_rows(smoothing_key, fit, y, times, inputs)
-    steps = check_at_least("steps", steps, 1, "It is how far to look ahead.")
+    steps = check_at_least("steps", steps, 1, "It is the number of steps to forecast.")
     if len(panel.series) != 1:
         raise ValueError(
-            "`y` must be one series to forecast from, got several. Give the one that "
-            "is to go on."
+            "`y` must be one series to forecast from, got several. Give the one to "
+            "continue."
         )
     inputs = read_values(future_inputs)
     distributions = draws.distributions(data, estimates[0])
@@ -89,34 +226,34 @@ def forecast(
         times = _times_ahead(at, begin, fit.dynamics, inputs)
         paces, rows = _grid(np.diff(times, prepend=begin) / dt)
         steps = len(paces)
-    states, seen = draws.after(distributions, -1, steps, inputs, paces)
-    states, seen = (
-        Ensemble(part.members[:, rows], part.level) for part in (states, seen)
+    states, observed = draws.after(distributions, -1, steps, inputs, paces)
+    states, observed = (
+        Ensemble(part.members[:, rows], part.level) for part in (states, observed)
     )
     share, message = divergence(states.members)
     if message:
         warnings.warn(message, stacklevel=4)
-    return Forecast(states, seen, times, share, message)
+    return Forecast(states, observed, times, share, message)
 
 
 def _times_ahead(
     at: Any, begin: float, dynamics: str, inputs: Any
 ) -> Float[np.ndarray, "steps"]:
-    """Times to forecast, of a flow without inputs."""
+    """Check the times to forecast, for a flow without inputs."""
     remedy = "Leave it out and give `steps`."
     if dynamics != "flow" or inputs is not None:
         what = f"a {dynamics}" if dynamics != "flow" else "inputs"
-        raise ValueError(f"`at` must be absent for {what}, got {at!r:.40}. {remedy}")
+        raise ValueError(f"`at` must be None for {what}, got {at!r:.40}. {remedy}")
     times = np.atleast_1d(check_finite("at", at, "Give times after the last row."))
     if times.ndim != 1 or (np.diff(times, prepend=begin) <= 0).any():
         raise ValueError(
-            f"`at` must be times that rise, after the last row at {begin:g}, got "
+            f"`at` must be increasing times after the last row at {begin:g}, got "
             f"{times.tolist()!s:.60}. Sort them; times between rows go to `smooth`."
         )
     return times
 
 
 def _grid(lengths: Float[np.ndarray, "steps"]) -> tuple[np.ndarray, np.ndarray]:
-    """Steps of at most the usual length, and which of them end where one was asked."""
+    """Steps of at most one dt, and the indices of those that end at requested times."""
     parts = np.ceil(lengths - 1e-9).astype(int).clip(1)
     return np.repeat(lengths / parts, parts), np.cumsum(parts) - 1

@@ -1,4 +1,4 @@
-"""Trajectories of the equations found, for one state or many, until they diverge."""
+"""Simulate the fitted equations from one or many states, until they diverge."""
 
 import warnings
 from collections.abc import Callable
@@ -16,25 +16,25 @@ from ..fits.record import Fit
 from ..model import AbstractNoise, Schedule, StateSpaceModel, UserDensity
 
 FAR = 100.0
-"""A state that is this many times the data's range away from them has diverged."""
+"""Distance from the data, in units of their range, beyond which a state diverged."""
 
 
 class Bounds(NamedTuple):
-    """Where states are as long as they have not diverged."""
+    """Bounds outside which a state has diverged."""
 
     centre: Float[np.ndarray, "Nx"]
     reach: Float[np.ndarray, "Nx"]
 
     @classmethod
     def of(cls, bands: Float[np.ndarray, "rows Nx 2"]) -> "Bounds":
-        """Far outside of where states were, by lower and upper ends at some times."""
+        """Bounds from lower and upper ends of the states at some times."""
         low, high = bands[..., 0].min(axis=0), bands[..., 1].max(axis=0)
         size = np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
         return cls((low + high) / 2, FAR * size)
 
 
 def state_bounds(fit: Fit, x: Float[np.ndarray, "Nx"]) -> Bounds:
-    """Where states are that have not diverged, about the data of a fit and this one."""
+    """Bounds around the smoothed states of a fit and an initial state."""
     bands = [estimate.band() for estimate in fit.smoothed]
     return Bounds.of(np.concatenate([*bands, np.stack([x, x], axis=-1)[None]]))
 
@@ -48,22 +48,22 @@ def simulate(
     noise: bool = False,
     inputs: Any = None,
 ) -> Float[np.ndarray, "steps_plus_1 Nx"]:
-    """A trajectory of the equations found, x_0..x_T, NaN from where it diverges.
+    """Simulate a trajectory x_0..x_T, NaN after it diverges.
 
     Args:
         key: Random key.
         fit: The fit.
-        x0: Where it begins, one number a state.
-        steps: How many steps of dt.
-        noise: Whether the states move with the noise that was found.
-        inputs: Inputs during each step, one row each.
+        x0: Initial state, one number per state.
+        steps: Number of steps of dt.
+        noise: Whether to add process noise.
+        inputs: Inputs, one row per step.
     """
-    steps = check_at_least("steps", steps, 1, "It is the length of the path.")
+    steps = check_at_least("steps", steps, 1, "It is the length of the trajectory.")
     names = list(fit.layout.states)
     remedy = f"Give one number for each of {names}."
     x0 = check_finite("x0", x0, remedy)
     check_shape("x0", x0.shape, (len(names),), remedy)
-    (path,), _ = roll(
+    (states,), _ = roll(
         key,
         fit.model,
         fit.coefficients[None],
@@ -73,18 +73,18 @@ def simulate(
         noise=bool(noise),
         inputs=read_values(inputs),
     )
-    gone = np.isnan(path).any(axis=1)
+    gone = np.isnan(states).any(axis=1)
     if gone.any():
         warnings.warn(
-            f"The path diverged at step {int(np.argmax(gone)) + 1}: it is NaN from "
-            "there on. Begin nearer to the data, or take fewer steps.",
+            f"The trajectory diverged at step {int(np.argmax(gone)) + 1} and is NaN "
+            "afterwards. Start closer to the data, or take fewer steps.",
             stacklevel=4,
         )
-    return np.concatenate([x0[None], path])
+    return np.concatenate([x0[None], states])
 
 
 def rate_of(fit: Fit) -> Callable[[np.ndarray], np.ndarray]:
-    """dx/dt of a flow, a function of states `(..., Nx)`, with inputs at their means."""
+    """dx/dt of a flow as a function of states `(..., Nx)`, with mean inputs."""
     driving = fit.task.inputs
     acting = np.zeros(0)
     if driving is not None:
@@ -113,18 +113,18 @@ def roll(
     inputs: Float[np.ndarray, "steps Nu"] | None = None,
     paces: Float[np.ndarray, "steps"] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """States and observations of every member, NaN from where it diverged.
+    """Simulate states and observations of every member, NaN after it diverges.
 
     Args:
         key: Random key.
         model: The model of one step.
-        coefficients: C of each member.
-        x: Where each member begins.
-        bounds: Beyond which a state counts as diverged.
-        steps: How many steps to take.
-        noise: Whether states move, and are observed, with noise.
-        inputs: Inputs that act during each step.
-        paces: Lengths of the steps, in units of the usual one; ones if None.
+        coefficients: Coefficients of each member.
+        x: Initial state of each member.
+        bounds: Bounds outside which a state has diverged.
+        steps: Number of steps.
+        noise: Whether to add process and measurement noise.
+        inputs: Inputs, one row per step.
+        paces: Lengths of the steps in units of dt; ones if None.
     """
     n_inputs = model.library.n_states - model.n_states
     if n_inputs and inputs is None:
@@ -137,7 +137,7 @@ def roll(
         remedy = "Give one row for each step, one column for each input."
         check_shape("future_inputs", inputs.shape, (steps, n_inputs), remedy)
         acting = jnp.asarray(inputs)
-    states, seen = _roll(
+    drawn = _roll(
         key,
         model,
         jnp.asarray(coefficients),
@@ -148,7 +148,8 @@ def roll(
         steps,
         noise,
     )
-    return np.swapaxes(np.asarray(states), 0, 1), np.swapaxes(np.asarray(seen), 0, 1)
+    states, observed = (np.swapaxes(np.asarray(part), 0, 1) for part in drawn)
+    return states, observed
 
 
 def divergence(
@@ -162,8 +163,9 @@ def divergence(
     first = int(np.argmax(gone.any(axis=0))) + 1
     return share, (
         f"{share[-1]:.0%} of the members diverged, the first at step {first}: the "
-        "equations found run away from where the data were. They are NaN from there "
-        "on, and not in means and bands. Forecast fewer steps, or fit a longer series."
+        "fitted equations leave the range of the data. These members are NaN "
+        "afterwards and left out of means and bands. Forecast fewer steps, or fit a "
+        "longer series."
     )
 
 
@@ -195,7 +197,7 @@ def _roll(
         transition = model.with_coefficients(C).at(moment).transition
         mean, alive = transition.mean(x), transition.mean.defined(x)
         alive &= _within(mean, centre, reach)
-        # Draws are about something finite even where nobody will look.
+        # Diverged members are replaced by finite values until the end of the step.
         following = mean = jnp.where(alive, mean, centre)
         observed = model.observation.mean(mean)
         if noise:
@@ -218,5 +220,5 @@ def _within(x: Array, centre: Array, reach: Array) -> Bool[Array, ""]:
 
 
 def _drawn(noise: AbstractNoise, key: PRNGKeyArray, mean: Array) -> Array:
-    """A draw; the mean for a density of the user's, which cannot be drawn from."""
+    """A draw, or the mean for a `UserDensity`, which cannot be sampled."""
     return mean if isinstance(noise, UserDensity) else noise.sample(key, mean)

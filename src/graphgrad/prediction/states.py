@@ -1,4 +1,4 @@
-"""States inferred with a fitted model: smoothed, filtered, filled in, and scored."""
+"""States of a fitted model: smoothing, filtering, imputation, and scoring."""
 
 from typing import Any
 
@@ -10,16 +10,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..checks import check_finite
 from ..compiling import compiled
 from ..data.frames import filled_in
-from ..data.series import Panel
-from ..data.times import row_times
+from ..data.series import Panel, row_times
 from ..engines import AbstractEngine, FilteredDistributions, Sweep
-from ..fits.estimate import StateEstimate
 from ..fits.record import Fit, at_rows
-from ..fits.rows import first_means, lay_rows
+from ..fits.rows import StateEstimate, first_means, lay_rows
 from ..model import Arranged, GaussianNoise, LinearGaussian, StateSpaceModel
 
 ITERATIONS = 5
-"""Smoother passes after the first, each about the trajectory of the one before."""
+"""Smoother passes after the first, each linearised about the previous trajectory."""
 
 
 def smooth(
@@ -31,15 +29,15 @@ def smooth(
     *,
     at: Any = None,
 ) -> Any:
-    """States given all of the data, at their rows or, of a flow, at other times.
+    """Smoothed states, given all data, at the rows or, for a flow, at any times.
 
     Args:
         key: Random key.
         fit: The fit.
-        y: Other data than those of the fit, as for `read_panel`.
-        times: When their rows were observed.
-        inputs: Their inputs, one row for each of `y`.
-        at: Times of one series where the states of a flow are wanted.
+        y: Data, as for `read_panel`; those of the fit if None.
+        times: Times of the rows.
+        inputs: Inputs, one row per row of `y`.
+        at: Times at which to evaluate the states of a flow, for one series.
 
     Returns:
         A `StateEstimate`; a list of them for a list of series.
@@ -54,7 +52,7 @@ def smooth(
 def smoothed_rows(
     key: PRNGKeyArray, fit: Fit, y: Any, times: Any, inputs: Any
 ) -> tuple[Panel, list[StateEstimate], Arranged]:
-    """Data, their smoothed states and the model with their rows: the fit's if None."""
+    """Data, their smoothed states and the model with their rows; of the fit if None."""
     if y is None:
         return fit.panel, fit.smoothed, fit.data
     panel, data = fit.rows(y, times, inputs)
@@ -64,7 +62,7 @@ def smoothed_rows(
 def filtered(
     key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
 ) -> Any:
-    """States given the data so far; arguments and result as for `smooth`."""
+    """Filtered states, given the data so far; arguments and result as for `smooth`."""
     panel, data = fit.given_rows(y, times, inputs)
     return panel.as_given(filtered_states(key, fit.engine, data)[0])
 
@@ -72,22 +70,22 @@ def filtered(
 def fill(
     key: PRNGKeyArray, fit: Fit, y: Any = None, times: Any = None, inputs: Any = None
 ) -> Any:
-    """Data with what was not observed filled in by smoothing, as they were given.
+    """Data with missing values imputed by smoothing, in their original type.
 
     Arguments as for `smooth`.
     """
     panel, estimates, _ = smoothed_rows(key, fit, y, times, inputs)
-    seen = fit.model.observation.mean
+    observed = fit.model.observation.mean
     return panel.as_given(
         [
-            filled_in(series, np.asarray(seen(jnp.asarray(estimate.mean))))
+            filled_in(series, np.asarray(observed(jnp.asarray(estimate.mean))))
             for series, estimate in zip(panel.series, estimates, strict=True)
         ]
     )
 
 
 def score(key: PRNGKeyArray, fit: Fit, y: Any, times: Any, inputs: Any) -> float:
-    """Mean log-density of an observed entry of other data given what came before.
+    """Mean predictive log-density of an observed entry, given the rows before.
 
     Arguments as for `smooth`.
     """
@@ -100,7 +98,7 @@ def score(key: PRNGKeyArray, fit: Fit, y: Any, times: Any, inputs: Any) -> float
 def smoothed_states(
     key: PRNGKeyArray, engine: AbstractEngine, data: Arranged
 ) -> list[StateEstimate]:
-    """States given all of the data, series by series."""
+    """Smoothed states, one item per series."""
     ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
     means, covariances, _ = _smooth(key, engine, data.model, ys)
     return at_rows(data, np.asarray(means)[1:], np.asarray(covariances)[1:])
@@ -109,10 +107,10 @@ def smoothed_states(
 def filtered_states(
     key: PRNGKeyArray, engine: AbstractEngine, data: Arranged
 ) -> tuple[list[StateEstimate], list[Float[np.ndarray, "length"]]]:
-    """States given the data so far, and log-densities of each row given those before.
+    """Filtered states, and log-densities of each row given the rows before.
 
-    Both series by series. Steps that no row belongs to observe nothing and have density
-    one.
+    Both have one item per series. Steps without a row observe nothing and have
+    log-density zero.
     """
     ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
     found = _filter(key, engine, data.model, ys)
@@ -122,7 +120,7 @@ def filtered_states(
 
 
 def states_at(key: PRNGKeyArray, fit: Fit, panel: Panel, at: Any) -> StateEstimate:
-    """Smoothed states of a flow at any times: rows of which nothing was observed.
+    """Smoothed states of a flow at any times, which are added as missing rows.
 
     Args:
         key: Random key.
@@ -132,7 +130,7 @@ def states_at(key: PRNGKeyArray, fit: Fit, panel: Panel, at: Any) -> StateEstima
     """
     if fit.dynamics != "flow" or fit.layout.inputs or len(panel.series) != 1:
         raise ValueError(
-            "`at` must be absent but for one series of a flow without inputs, got "
+            "`at` must be None except for one series of a flow without inputs, got "
             f"{at!r:.40}. Leave it out for the states at the rows."
         )
     wanted = np.atleast_1d(check_finite("at", at, "Give times."))
@@ -157,16 +155,16 @@ def states_at(key: PRNGKeyArray, fit: Fit, panel: Panel, at: Any) -> StateEstima
 def predictive_log_density(
     key: PRNGKeyArray, engine: AbstractEngine, data: Arranged, *, given_first: bool
 ) -> float:
-    """Mean log-density of an observed entry given what came before it.
+    """Mean predictive log-density of an observed entry, given the rows before.
 
-    Where noises are not Gaussian it is Laplace's approximation for all rows together.
+    If the noise is not Gaussian, it is Laplace's approximation for all rows together.
 
     Args:
         key: Random key.
-        engine: How states are inferred.
+        engine: The engine that infers the states.
         data: The model and the rows.
-        given_first: Leave out the first row of each series, where that says where the
-            series begins.
+        given_first: Leave out the first row of each series, from which the initial
+            state is estimated.
     """
     model = data.model
     gaussian = isinstance(model.transition.noise, GaussianNoise) and isinstance(
@@ -194,7 +192,7 @@ def _smooth(
 
     def again(_: Array, sweep: Sweep) -> Sweep:
         new = engine.sweep(key, model, ys, sweep.path)
-        # A trajectory that diverged is not followed.
+        # Keep the previous pass if the new one diverged.
         sound = jnp.isfinite(new.log_likelihood) & jnp.all(jnp.isfinite(new.path))
         return jax.tree.map(lambda a, b: jnp.where(sound, a, b), new, sweep)
 

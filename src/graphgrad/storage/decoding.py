@@ -1,6 +1,8 @@
-"""A fit from a header and arrays, each checked before it is used."""
+"""Decode a fit from a header and arrays, each checked before it is used."""
 
 import dataclasses
+from collections.abc import Mapping
+from math import comb
 from typing import Any
 
 import equinox as eqx
@@ -13,19 +15,18 @@ from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.task import Task, make_task
 from ..model import StateSpaceModel, check_dynamics
 from ..solution import Outcome, PaperSolution, Solution
-from .consistency import check_header, check_library, checked_names
 from .encoding import GROUPED, array_fields, plain_fields
 
 MOST_SUBSTEPS = 4096
-"""More Runge-Kutta steps an interval than this no fit has."""
+"""Most Runge-Kutta steps per interval that are accepted."""
 
 
 class Stored:
-    """Arrays of a file, which are as their names and places say, or are refused.
+    """Header and arrays of a file; arrays are checked for shape and type.
 
     Args:
-        header: The header that came with them.
-        arrays: The arrays.
+        header: The header.
+        arrays: The arrays by name.
     """
 
     def __init__(self, header: dict[str, Any], arrays: dict[str, np.ndarray]):
@@ -33,7 +34,7 @@ class Stored:
         self._sizes: dict[str, int] = {}
 
     def take(self, name: str, shape: str, kinds: str = "f") -> np.ndarray:
-        """An array; sizes of the same name are the same in all of them."""
+        """Return an array; dimensions of the same name must agree across arrays."""
         if name not in self.arrays:
             raise ValueError(f"it has no array {name!r}")
         array = self.arrays[name]
@@ -50,18 +51,18 @@ class Stored:
             )
         return array
 
-    def dynamics(self, asked: Any) -> str:
-        """Those of the fit, which are the ones that were asked for, if any were."""
+    def dynamics(self, requested: Any) -> str:
+        """Dynamics of the fit, which must agree with those of the settings."""
         found = check_dynamics(self.header["dynamics"])
-        if asked not in ("auto", found):
+        if requested not in ("auto", found):
             raise ValueError(
                 f"its dynamics in model.json are {found!r}, and in its settings "
-                f"{asked!r}"
+                f"{requested!r}"
             )
         return found
 
     def panels(self) -> tuple[Panel, Panel | None]:
-        """The data and their inputs."""
+        """The data and the inputs."""
         data, names = self.header["data"], self.header["inputs"]
         columns, driven = (checked_names(data[k]) for k in ("columns", "inputs"))
         series, inputs = [], []
@@ -78,19 +79,19 @@ class Stored:
             raise ValueError("its inputs are not those that it names")
         several = bool(data["several"])
         if len(series) > 1 and not several:
-            raise ValueError("it has several series and says that it has one")
+            raise ValueError("it has several series but is marked as one")
         return (
             Panel(tuple(series), several),
             Panel(tuple(inputs), several) if inputs else None,
         )
 
     def check_library(self, settings: dict[str, Any]) -> None:
-        """Refuse a library that is larger than the coefficients are."""
+        """Reject a library with more terms than the coefficients have."""
         found = self.take("solution_coefficients", "Nx M")
         check_library(self.header, found, settings)
 
     def fit(self, settings: dict[str, Any]) -> Fit:
-        """The fit that was made with these settings."""
+        """Decode the fit, given its settings."""
         task = make_task(settings, *self.panels(), self.dynamics(settings["dynamics"]))
         prepared = task.prepared
         data = prepared.data._replace(model=self.model(prepared.data.model))
@@ -100,7 +101,7 @@ class Stored:
         return fit
 
     def model(self, model: StateSpaceModel) -> StateSpaceModel:
-        """A model with the stored arrays in the places of its own."""
+        """The model with its arrays replaced by the stored ones."""
         leaves, tree = jax.tree.flatten(eqx.filter(model, eqx.is_array))
         stored = []
         for i, leaf in enumerate(leaves):
@@ -112,12 +113,12 @@ class Stored:
                 )
             stored.append(jnp.asarray(array))
         if f"model_{len(leaves)}" in self.arrays:
-            raise ValueError("its model has more arrays than its settings say")
+            raise ValueError("its model has more arrays than its settings allow")
         rest = eqx.filter(model, eqx.is_array, inverse=True)
         return eqx.combine(jax.tree.unflatten(tree, stored), rest)
 
     def solution(self, task: Task) -> tuple[Solution | PaperSolution, Inferred]:
-        """What the solver found, and what follows from it."""
+        """The solution, and the inferred states and standard errors."""
         header, layout = self.header["solution"], task.layout
         T, Nx = len(task.prepared.data.ys), len(layout.states)
         sizes = {"Nx": Nx, "M": len(layout.terms), "T": T, "T_plus_1": T + 1}
@@ -168,7 +169,7 @@ class Stored:
         return PaperSolution(**found, lengths=lengths), inferred
 
     def confidences(self) -> dict[str, np.ndarray]:
-        """How sure terms and edges are, if that is stored."""
+        """Confidence in terms and edges, if stored."""
         if "term_confidence_" not in self.arrays:
             return {}
         return {
@@ -178,7 +179,7 @@ class Stored:
 
 
 def _kinds(annotation: Any) -> str:
-    """Kinds of numbers that an annotated array holds; floats without an annotation."""
+    """NumPy kinds of an annotated array; floats without an annotation."""
     names = getattr(annotation, "dtypes", ())
     if "bool" in names or "bool_" in names:
         return "b"
@@ -186,9 +187,9 @@ def _kinds(annotation: Any) -> str:
 
 
 def _static(header: dict[str, Any]) -> dict[str, Any]:
-    """Fields of the adaptive solver's solution that are text or a number.
+    """Fields of the adaptive solver's solution that are text or numbers.
 
-    What a file is too old to have takes its default, if it has one.
+    Fields that an older file does not have take their default, if any.
     """
     found = {}
     for field in dataclasses.fields(Solution):
@@ -199,7 +200,69 @@ def _static(header: dict[str, Any]) -> dict[str, Any]:
         value = header[field.name]
         if type(value) is not field.type:
             raise ValueError(
-                f"its {field.name} must be another kind than {value!r:.60}"
+                f"its {field.name} must be of another type than {value!r:.60}"
             )
         found[field.name] = value
     return found
+
+
+def check_library(
+    header: Mapping[str, Any], coefficients: np.ndarray, settings: Mapping[str, Any]
+) -> None:
+    """Reject a library with more terms than the coefficients have."""
+    states, inputs = (checked_names(header[key]) for key in ("states", "inputs"))
+    n, M = len(states or ()) + len(inputs or ()), coefficients.shape[1]
+    if len(coefficients) != len(states or ()):
+        raise ValueError("its coefficients are not those of its states")
+    if settings.get("library") is not None:
+        _check_size(settings["library"], n, M)
+    elif "library" in settings:
+        plain = {"n_states": n, "degree": settings.get("degree"), "root": 1}
+        _check_size({"kind": "Polynomial", **plain}, n, M)
+
+
+def check_header(header: Mapping[str, Any], fit: Fit) -> None:
+    """Reject a header that disagrees with the settings and arrays."""
+    expected = (
+        ("states", list(fit.layout.states)),
+        ("terms", list(fit.layout.terms)),
+        ("dynamics", fit.dynamics),
+        ("coefficients", fit.coefficients.tolist()),
+    )
+    for key, value in expected:
+        if header[key] != value:
+            raise ValueError(
+                f"its {key} in model.json are not those of its settings and arrays"
+            )
+
+
+def checked_names(value: Any) -> tuple[str, ...] | None:
+    """A list of names from a header, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(n, str) for n in value):
+        raise ValueError(f"names must be a list of text, got {value!r:.60}")
+    return tuple(value)
+
+
+def _check_size(plain: Any, n: int, M: int) -> None:
+    """Check the size of a library before it is created, to bound memory."""
+    if not isinstance(plain, dict):
+        raise ValueError(f"its library must be one, got {plain!r:.60}")
+    if plain.get("kind") == "SumLibrary":
+        parts = plain.get("parts")
+        items = parts.get("items") if isinstance(parts, dict) else None
+        for part in items if isinstance(items, list) else ():
+            _check_size(part, n, M)
+        return
+    good: Any = plain.get("n_states") == n
+    if plain.get("kind") == "Polynomial" and good:
+        degree: Any = plain.get("degree")
+        root: Any = plain.get("root")
+        good = isinstance(degree, int) and isinstance(root, int)
+        if good:
+            powers = degree * root
+            # Fewer powers than terms, so that `comb` stays cheap.
+            good = 0 < degree <= powers < M and comb(n + powers, n) <= M
+    if not good:
+        raise ValueError(f"its library must have {n} variables and {M} terms")

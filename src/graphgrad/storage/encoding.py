@@ -1,4 +1,4 @@
-"""A fit as a header and arrays; `docs/format.md` says what is where."""
+"""Encode a fit as a header and arrays, as described in `docs/format.md`."""
 
 import dataclasses
 from importlib.metadata import version
@@ -9,13 +9,13 @@ import jax
 import numpy as np
 
 from ..equations.terms import Monomial, terms
-from ..fits.estimate import normal_band
 from ..fits.record import Fit
+from ..fits.rows import normal_band
 from ..graph import adjacency
 from ..model import AbstractScaleNoise, GaussianNoise
 from ..solution import PaperSolution, Solution
-from .format import data_hash
 from .settings import encode_setting
+from .writing import data_hash
 
 LEVEL = 0.9
 """Probability of the intervals in a header."""
@@ -25,7 +25,7 @@ GROUPED = ("log_likelihoods", "path", "skipped")
 
 
 def fit_header(fit: Fit) -> dict[str, Any]:
-    """What people and other programs read of a fit."""
+    """Header of a fit, readable by people and other programs."""
     layout, panel, solution = fit.layout, fit.panel, fit.solution
     transition, observation = fit.model.transition, fit.model.observation
     intervals = normal_band(fit.coefficients, fit.standard_errors, LEVEL)
@@ -72,7 +72,7 @@ def fit_header(fit: Fit) -> dict[str, Any]:
 
 
 def fit_arrays(fit: Fit) -> dict[str, np.ndarray]:
-    """All numbers of a fit, by name."""
+    """Arrays of a fit, by name."""
     found: dict[str, Any] = {}
     for i, series in enumerate(fit.panel.series):
         found[f"values_{i}"] = series.values
@@ -90,13 +90,15 @@ def fit_arrays(fit: Fit) -> dict[str, np.ndarray]:
         for name in GROUPED:
             for i, part in enumerate(getattr(solution, name)):
                 found[f"solution_{name}_{i}"] = part
-        for name, part in fit.inferred._asdict().items():
-            found[f"inferred_{name}"] = part
+        means, covariances, standard_errors = fit.inferred
+        found["inferred_path"] = means
+        found["inferred_spread"] = covariances
+        found["inferred_standard_errors"] = standard_errors
     return {name: np.asarray(value) for name, value in found.items()}
 
 
 def array_fields(kind: type) -> list[str]:
-    """Names of the fields of a kind of solution that are single arrays."""
+    """Names of the fields of a solution class that are single arrays."""
     grouped = GROUPED if kind is PaperSolution else ()
     return [
         field.name
@@ -106,7 +108,7 @@ def array_fields(kind: type) -> list[str]:
 
 
 def plain_fields(kind: type) -> list[str]:
-    """Names of the fields of a kind of solution that are text or a number."""
+    """Names of the fields of a solution class that are text or numbers."""
     return [
         field.name
         for field in dataclasses.fields(kind)
@@ -115,9 +117,9 @@ def plain_fields(kind: type) -> list[str]:
 
 
 def _degrees(fit: Fit) -> list[list[float | None]] | None:
-    """Powers in each term; None for terms that are no monomials."""
-    made_of = terms(fit.layout.library, fit.layout.variables)
-    simple = np.array([isinstance(term, Monomial) for term in made_of])
+    """Powers in each term; None for terms that are not monomials."""
+    listed = terms(fit.layout.library, fit.layout.variables)
+    simple = np.array([isinstance(term, Monomial) for term in listed])
     if not simple.any():
         return None
     return [
@@ -127,7 +129,7 @@ def _degrees(fit: Fit) -> list[list[float | None]] | None:
 
 
 def _noise(noise: Any) -> list[Any] | None:
-    """Variances, or a covariance where it is full; None without a scale."""
+    """Variances, or a full covariance; None without a scale."""
     if isinstance(noise, GaussianNoise) and not noise.diagonal:
         return np.asarray(noise.covariance).tolist()
     if isinstance(noise, AbstractScaleNoise):
@@ -139,8 +141,8 @@ def _penalty(fit: Fit) -> float | str:
     if isinstance(fit.solution, Solution):
         return float(fit.solution.penalty_multiplier)
     penalty = fit.task.settings["penalty"]
-    weight = getattr(penalty, "weight", 1.0 if penalty is None else penalty)
-    return weight if isinstance(weight, str) else float(weight)
+    factor = getattr(penalty, "weight", 1.0 if penalty is None else penalty)
+    return factor if isinstance(factor, str) else float(factor)
 
 
 def _finite(value: float) -> float | None:

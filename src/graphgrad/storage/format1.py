@@ -1,32 +1,31 @@
-"""Files of format 1, read as if they were of the present format.
+"""Convert files of format 1 to the present format.
 
-In format 1 a fit said by `form` what was to be sparse, and had the coefficients C of
-the map x[t+1] = C phi(x) either way. `form` "map" is the dynamics "map" of today, and
-"rate" is "difference", x[t+1] - x[t] = A phi(x), with A = C - I: the same motion, the
-same likelihood, the same standard errors.
+In format 1, `form` selected which coefficients were sparse, and files had the
+coefficients C of the map x[t+1] = C phi(x) for both forms. `form` "map" becomes the
+dynamics "map"; "rate" becomes "difference", x[t+1] - x[t] = A phi(x), with A = C - I,
+which has the same trajectories, likelihood and standard errors.
 """
 
 from typing import Any
 
 import numpy as np
 
-from .format import FORMAT
+from .writing import FORMAT
 
 DYNAMICS = {"map": "map", "rate": "difference"}
-"""What each form of format 1 is today."""
+"""Present dynamics of each form of format 1."""
 
 SHIFTED = ("solution_coefficients", "solution_base", "solution_path")
-"""Arrays of coefficients of a fit by the adaptive solver, the only one with rates."""
+"""Arrays of coefficients of the adaptive solver, the only one with form "rate"."""
 
 
 def from_format_1(
     header: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and arrays of format 1 as the present format has them.
+    """Convert header and arrays of format 1 to the present format.
 
     Raises:
-        ValueError: The form is none of format 1, or the header does not fit it; the
-            message says how.
+        ValueError: The form is unknown, or the header is inconsistent.
     """
     header = {**header, "format": FORMAT}
     if "form" not in header:
@@ -45,21 +44,21 @@ def from_format_1(
         ]
     if header["dynamics"] == "map":
         return header, arrays
-    moved = np.asarray(header["coefficients"])
-    still = _identity(header, moved)
-    coefficients = moved.astype(float) - still
+    mapped = np.asarray(header["coefficients"])
+    identity = _identity(header, mapped)
+    coefficients = mapped.astype(float) - identity
     header["coefficients"] = coefficients.tolist()
     if "intervals" in header:
         ends = np.asarray(header["intervals"]["ends"])
-        if ends.shape != (*still.shape, 2):
+        if ends.shape != (*identity.shape, 2):
             raise ValueError("its intervals are not those of its coefficients")
-        ends = (ends - still[..., None]).tolist()
+        ends = (ends - identity[..., None]).tolist()
         header["intervals"] = {**header["intervals"], "ends": ends}
     if "constraints" in header:
         header["constraints"] = [_constraint(each) for each in header["constraints"]]
     header["adjacency"] = _adjacency(header, coefficients)
     return header, {
-        name: _shifted(array, still) if name in SHIFTED else array
+        name: _shifted(array, identity) if name in SHIFTED else array
         for name, array in arrays.items()
     }
 
@@ -71,7 +70,7 @@ def _dynamics(form: Any) -> str:
 
 
 def _settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of the estimator, with those of today in place of those of then."""
+    """Parameters of the estimator, with `dynamics` in place of `form`."""
     kept = {name: value for name, value in settings.items() if name != "form"}
     if "form" not in settings:
         return kept
@@ -81,27 +80,27 @@ def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _identity(header: dict[str, Any], moved: np.ndarray) -> np.ndarray:
-    """C of the map that leaves every state as it is."""
+def _identity(header: dict[str, Any], mapped: np.ndarray) -> np.ndarray:
+    """C of the identity map."""
     states, terms = header["states"], header["terms"]
-    # Sizes are compared before an array of that size is made.
-    if moved.shape != (len(states), len(terms)) or moved.dtype.kind not in "iuf":
+    # Compare sizes before an array of that size is allocated.
+    if mapped.shape != (len(states), len(terms)) or mapped.dtype.kind not in "iuf":
         raise ValueError("its coefficients are not those of its states and terms")
-    still = np.zeros(moved.shape)
+    identity = np.zeros(mapped.shape)
     for i, state in enumerate(states):
         if state not in terms:
             raise ValueError(f"its terms must have the state {state!r:.40} for a rate")
-        still[i, terms.index(state)] = 1.0
-    return still
+        identity[i, terms.index(state)] = 1.0
+    return identity
 
 
-def _shifted(array: np.ndarray, still: np.ndarray) -> np.ndarray:
-    """Coefficients less those that stay, where they are of the same shape."""
-    return array - still if array.shape[-2:] == still.shape else array
+def _shifted(array: np.ndarray, identity: np.ndarray) -> np.ndarray:
+    """Coefficients minus those of the identity, if the shapes agree."""
+    return array - identity if array.shape[-2:] == identity.shape else array
 
 
 def _constraint(plain: Any) -> Any:
-    """A constraint, or several, whose coefficients were those of the map."""
+    """Convert a constraint, or several, from coefficients of the map."""
     if isinstance(plain, list):
         return [_constraint(each) for each in plain]
     if not isinstance(plain, dict):
@@ -120,13 +119,13 @@ def _constraint(plain: Any) -> Any:
 
 
 def _adjacency(header: dict[str, Any], coefficients: np.ndarray) -> list[list[int]]:
-    """As it was, but that a state which merely stays does not act on itself."""
+    """The adjacency without self-edges that come only from the identity."""
     found = np.array(header["adjacency"])
     degrees = header.get("degrees")
     if degrees is None:
         return header["adjacency"]
     for i, row in enumerate(coefficients):
-        # A term that is no monomial has null for powers: what it is of is not known.
+        # Terms that are not monomials have null powers: their variables are unknown.
         inside = [power is None or power != 0 for power in degrees[i]]
         found[i, i] = int(np.any(inside & (row != 0)))
     return found.tolist()

@@ -1,4 +1,4 @@
-"""Reading a fit, believing nothing."""
+"""Read a saved fit, with checks against damaged and hostile files."""
 
 import io
 import json
@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .format import (
+from .format1 import from_format_1
+from .writing import (
     ARRAYS,
     FORMAT,
     FORMER,
@@ -20,11 +21,10 @@ from .format import (
     storable_dtype,
     storable_name,
 )
-from .format1 import from_format_1
 
-# What a reader takes unless more is allowed.
+# Default limit on the size of a file.
 MAX_BYTES = 2**31
-# What a damaged or foreign archive makes the standard library raise.
+# Errors of the standard library for damaged or foreign archives.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -39,17 +39,17 @@ _DAMAGE = (
 def read(
     path: str | Path, *, max_bytes: int = MAX_BYTES
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays that `write` wrote.
+    """Read the header and the arrays that `write` wrote.
 
-    A file of format 1 is given as the present format would have it.
+    A file of format 1 is converted to the present format.
 
     Args:
         path: A file or a folder.
-        max_bytes: More than this is refused, whatever the file says of its size.
+        max_bytes: Larger files are rejected, whatever size their directory states.
 
     Raises:
-        FileNotFoundError: There is nothing at the path.
-        ValueError: What is there is damaged, not ours, or newer than this version.
+        FileNotFoundError: The path does not exist.
+        ValueError: The file is damaged, of another program, or newer than this version.
     """
     path = Path(path)
     if not path.exists():
@@ -97,7 +97,7 @@ def _check_size(path: Path, size: int, max_bytes: int) -> None:
 
 
 def _members(path: Path, source: Path | io.BytesIO, max_bytes: int) -> dict[str, bytes]:
-    """Contents of an archive, never more than its directory says and we allow."""
+    """Contents of an archive, limited by its directory and `max_bytes`."""
     try:
         with zipfile.ZipFile(source) as archive:
             entries = archive.infolist()
@@ -110,7 +110,7 @@ def _members(path: Path, source: Path | io.BytesIO, max_bytes: int) -> dict[str,
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """A member, unpacked no further than its size; a wrong size fails its checksum."""
+    """Content of a member, limited to its stated size; the checksum detects others."""
     with archive.open(entry) as file:
         return file.read(entry.file_size)
 
@@ -124,11 +124,11 @@ def _damaged(path: Path, error: Exception) -> ValueError:
 
 def _read_header(path: Path, content: bytes) -> dict[str, Any]:
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no number of JSON")
+        raise ValueError(f"{constant} is not a JSON number")
 
     try:
         header = json.loads(content.decode("utf-8"), parse_constant=refuse)
-        check_plain(HEADER, header)  # 1e999 is infinite, too.
+        check_plain(HEADER, header)  # 1e999 is infinite
     except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     kind = header.get("format") if isinstance(header, dict) else None
@@ -143,8 +143,8 @@ def _read_header(path: Path, content: bytes) -> dict[str, Any]:
     if kind == FORMAT and "form" in header:
         raise _fault(
             path,
-            f"{HEADER} has 'form', {header['form']!r:.40}, which {FORMAT!r} has not; "
-            "'dynamics' says how the state moves: 'flow', 'map' or 'difference'",
+            f"{HEADER} has 'form', {header['form']!r:.40}, which is not in {FORMAT!r}; "
+            "use 'dynamics': 'flow', 'map' or 'difference'",
         )
     return header
 
@@ -152,7 +152,7 @@ def _read_header(path: Path, content: bytes) -> dict[str, Any]:
 def _array_name(path: Path, name: str) -> str:
     stem = name.removesuffix(".npy")
     if stem == name or not storable_name(stem):
-        raise _fault(path, f"{name!r} is no name of an array")
+        raise _fault(path, f"{name!r} is not a valid array name")
     return stem
 
 
@@ -160,7 +160,7 @@ def _read_npy(path: Path, name: str, content: bytes) -> np.ndarray:
     file = io.BytesIO(content)
     try:
         version = np.lib.format.read_magic(file)
-        # Sizes are compared before an array of that size is made.
+        # Compare sizes before an array of that size is allocated.
         headers = {
             (1, 0): np.lib.format.read_array_header_1_0,
             (2, 0): np.lib.format.read_array_header_2_0,
@@ -169,7 +169,7 @@ def _read_npy(path: Path, name: str, content: bytes) -> np.ndarray:
         if not storable_dtype(dtype):
             raise _fault(path, f"{name!r} holds {dtype}, not numbers")
         if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-            raise _fault(path, f"{name!r} is not as long as its shape says")
+            raise _fault(path, f"{name!r} does not have the length of its shape")
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)
     except _DAMAGE as error:

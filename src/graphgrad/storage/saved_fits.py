@@ -1,4 +1,4 @@
-"""Fits to files and back."""
+"""Save and load fits."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,10 +17,10 @@ from .settings import decode_setting, encode_setting
 from .writing import write
 
 FAULTS = (AssertionError, AttributeError, TypeError, ValueError)
-"""What a file that does not fit may raise, beside errors of numbers and places."""
+"""Errors that an inconsistent file may raise, with those of arithmetic and lookup."""
 
 CONFIDENCES = ("term_confidence_", "edge_confidence_")
-"""Attributes of the estimator that are stored beside a fit."""
+"""Attributes of the estimator that are stored with a fit."""
 
 
 class Loaded(NamedTuple):
@@ -28,7 +28,7 @@ class Loaded(NamedTuple):
 
     Attributes:
         fit: The fit.
-        confidences: How sure terms and edges are, if that is stored.
+        confidences: Confidence in terms and edges, if stored.
     """
 
     fit: Fit
@@ -46,11 +46,11 @@ def save_fit(
     """Write a fit with its data and settings, without pickle.
 
     Args:
-        path: A file, if it ends in `.zip`; any other name is a folder.
+        path: A file if it ends in `.zip`, else a folder.
         fit: The fit.
-        settings: By the names of the estimator's parameters.
-        confidences: Some of `CONFIDENCES`.
-        leave_out: Names of settings that a file cannot hold.
+        settings: Parameters of the estimator by name.
+        confidences: Attributes by name, from `CONFIDENCES`.
+        leave_out: Names of settings that cannot be saved.
     """
     left_out = [check_choice("leave_out", name, settings) for name in leave_out]
     header = fit_header(fit)
@@ -69,12 +69,12 @@ def save_fit(
 def load_fit(
     path: str | Path, left_out: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> Loaded:
-    """A fit that `save_fit` wrote, the same to the last bit.
+    """Load a fit that `save_fit` wrote, bitwise identical.
 
     Args:
         path: A file or a folder.
-        left_out: The settings that the file was written without.
-        defaults: All settings, for those that are newer than the file.
+        left_out: Settings that were left out of the file.
+        defaults: Defaults of all settings, for those that are newer than the file.
     """
     header, arrays = read(path)
     stored = Stored(header, arrays)
@@ -104,8 +104,8 @@ def _encoded(name: str, settings: Mapping[str, Any], left_out: list[str]) -> Any
         return encode_setting(value)
     except TypeError as error:
         raise ValueError(
-            f"`{name}` must be something that a file can hold, got {error}. Save with "
-            f"`leave_out=[{name!r}]` and give it again: `load(path, {name}=...)`."
+            f"`{name}` must be something that a file can store, got {error}. Save with "
+            f"`leave_out=[{name!r}]` and pass it again: `load(path, {name}=...)`."
         ) from None
 
 
@@ -115,17 +115,17 @@ def _decoded(
     refuse_form(settings.get("form"))
     for name in settings:
         if name not in defaults:
-            raise ValueError(f"it has a setting that is not known, {name!r:.40}")
+            raise ValueError(f"it has an unknown setting, {name!r:.40}")
     return {name: decode_setting(encoded) for name, encoded in settings.items()}
 
 
 def _check_given(path: Any, missing: Any, given: Mapping[str, Any]) -> None:
-    """Say what was left out and is not given, or given and was not left out."""
+    """Check that exactly the settings that were left out are given."""
     for name in missing:
         if name not in given:
             raise ValueError(
                 f"`left_out` must have the parameter {name!r}, which {path} was saved "
-                f"without. Give it as in the fit: `load(path, {name}=...)`."
+                f"without. Pass it as in the fit: `load(path, {name}=...)`."
             )
     for name in given:
         if name not in missing:

@@ -1,8 +1,8 @@
-"""Settings as JSON, and back: what a file may hold of them.
+"""Encode settings as JSON, and decode them.
 
-A setting that is an object of ours becomes its class's name and its fields. Only the
-classes of `kinds` are made when a file is read, by their constructors, which check what
-they are given.
+An object of graphgrad is encoded as the name of its class and its fields. Only the
+classes of `kinds` are instantiated when a file is read, by their constructors, which
+check their arguments.
 """
 
 import dataclasses
@@ -44,16 +44,16 @@ UNNAMED = (
     StopGradientResampling,
     *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal, Velocity),
 )
-"""Classes that a file may name and that are in no registry."""
+"""Classes that a file may name, in addition to those of the registries."""
 
 REGISTRIES = (ENGINES, PROPOSALS, DIFFERENTIABLE, PENALTIES)
-"""Where the others are."""
+"""Registries of classes that a file may name."""
 
 
 def kinds() -> dict[str, type]:
     """Classes that a file may name, by name.
 
-    Those of the registries are there if their constructor takes all of their fields.
+    Those of the registries are included if their constructor takes all of their fields.
     """
     named = [kind for registry in REGISTRIES for kind in registry.values()]
     made = [
@@ -63,11 +63,11 @@ def kinds() -> dict[str, type]:
 
 
 def encode_setting(value: Any) -> Any:
-    """A setting as JSON can hold it.
+    """Encode a setting as JSON.
 
     Raises:
-        TypeError: It holds something that is no text, number, array or class of ours;
-            the message says what.
+        TypeError: It contains something other than text, numbers, arrays and classes of
+            graphgrad; the message names it.
 
     Examples:
         >>> import graphgrad as gg
@@ -98,10 +98,10 @@ def encode_setting(value: Any) -> Any:
 
 
 def decode_setting(plain: Any) -> Any:
-    """What `encode_setting` was given; arrays come back as NumPy's.
+    """Decode a setting; arrays become NumPy arrays.
 
     Raises:
-        ValueError: It is not what `encode_setting` gives.
+        ValueError: It is not an encoded setting.
 
     Examples:
         >>> decode_setting({"kind": "tuple", "items": ["held", 2]})
@@ -129,7 +129,7 @@ def decode_setting(plain: Any) -> Any:
                     return function
         case str(), _ if kind in known and set(parts) == set(_fields(known[kind])):
             return _construct(known[kind], parts)
-    raise ValueError(f"{plain!r:.60} is no setting")
+    raise ValueError(f"{plain!r:.60} is not a setting")
 
 
 def _fields(kind: type) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 
 def _construct(kind: type, parts: dict[str, Any]) -> Any:
-    """An object by its constructor, with arrays that are the same to the last bit."""
+    """Create an object by its constructor, with bitwise identical arrays."""
     exact = {
         name: jnp.asarray(value)
         for name, value in parts.items()

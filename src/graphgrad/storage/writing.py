@@ -1,7 +1,9 @@
-"""Writing a fit, all of it or nothing."""
+"""Write header and arrays of a fit atomically; names and hashes of the format."""
 
+import hashlib
 import io
 import json
+import math
 import os
 import zipfile
 from collections.abc import Mapping
@@ -11,28 +13,22 @@ from typing import Any
 import numpy as np
 
 from ..files import beside, check_parent, put, write_whole
-from .format import (
-    ARRAYS,
-    FORMAT,
-    HEADER,
-    check_plain,
-    data_hash,
-    storable_dtype,
-    storable_name,
-)
+
+FORMAT = "graphgrad/2"
+FORMER = "graphgrad/1"
+HEADER, ARRAYS = "model.json", "arrays.npz"
 
 
 def write(
     path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> None:
-    """Write a header and arrays, all of them or nothing.
+    """Write a header and arrays atomically.
 
     Args:
-        path: A file, if it ends in `.zip`; any other name is a folder, whose other
-            files are left alone.
-        header: Text, finite numbers, truth values, None, lists and dictionaries of
+        path: A file if it ends in `.zip`, else a folder, whose other files are kept.
+        header: Text, finite numbers, booleans, None, and lists and dictionaries of
             them. `"format"` is added.
-        arrays: Numbers or truth values by name; NaN is kept bit for bit.
+        arrays: Numeric or boolean arrays by name; NaN payloads are kept.
 
     Examples:
         >>> import graphgrad as gg, tempfile
@@ -67,7 +63,7 @@ def write(
                 put(temporary / name, content)
             os.replace(temporary, path)
     else:
-        # The header comes last: it has the hashes, so that a reader would notice.
+        # The header is last: its hashes reveal an interrupted write to the reader.
         with beside(path / ARRAYS) as first, beside(path / HEADER) as second:
             put(first, files[ARRAYS])
             put(second, files[HEADER])
@@ -87,8 +83,7 @@ def _header(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
         )
     if "form" in header:
         raise ValueError(
-            f"`header` must have no 'form', got {header['form']!r}. Say by 'dynamics' "
-            "how the state moves."
+            f"`header` must have no 'form', got {header['form']!r}. Use 'dynamics'."
         )
     check_plain("header", dict(header))
     whole = {"format": FORMAT, **header}
@@ -105,8 +100,8 @@ def _array(name: Any, value: Any) -> np.ndarray:
     array = np.asarray(value)
     if not storable_dtype(array.dtype):
         raise ValueError(
-            f"`arrays[{name!r}]` must hold numbers or truth values, got "
-            f"{array.dtype}. Text belongs into the header."
+            f"`arrays[{name!r}]` must hold numbers or booleans, got "
+            f"{array.dtype}. Text belongs in the header."
         )
     return array
 
@@ -118,7 +113,7 @@ def _npy(array: np.ndarray) -> bytes:
 
 
 def _archive(files: Mapping[str, bytes], *, compress: bool = True) -> bytes:
-    """A zip archive; the same files give the same bytes, at any time of day."""
+    """A zip archive without timestamps: the same files give the same bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files.items():
@@ -128,3 +123,54 @@ def _archive(files: Mapping[str, bytes], *, compress: bool = True) -> bytes:
                 zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED,
             )
     return out.getvalue()
+
+
+def data_hash(array: Any) -> str:
+    """SHA-256 of the type, shape and bytes of an array.
+
+    Examples:
+        >>> data_hash(np.zeros(2)) == data_hash(np.zeros(2))
+        True
+        >>> data_hash(np.zeros(2)) == data_hash(np.zeros((1, 2)))
+        False
+    """
+    plain = np.asarray(array)
+    if plain.dtype.hasobject:
+        raise ValueError(
+            f"`array` must hold numbers, got {plain.dtype}. Convert it with `astype`."
+        )
+    found = hashlib.sha256(f"{plain.dtype.str} {plain.shape} ".encode())
+    found.update(np.ascontiguousarray(plain).tobytes())
+    return found.hexdigest()
+
+
+def check_plain(name: str, value: Any) -> None:
+    """Check that JSON can represent a value exactly."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"`{name}` must have text as keys, got {key!r}.")
+            check_plain(f"{name}[{key!r}]", inner)
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            check_plain(f"{name}[{i}]", inner)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(
+            f"`{name}` must be finite, got {value}. Use None, or an array."
+        )
+    elif value is not None and type(value) not in (str, bool, int, float):
+        raise ValueError(
+            f"`{name}` must be text, a number, a boolean, None, a list or a "
+            f"dictionary, got {type(value).__name__}. Put arrays into `arrays`."
+        )
+
+
+def storable_name(name: Any) -> bool:
+    """Whether an array may have this name: an ASCII identifier."""
+    return isinstance(name, str) and name.isidentifier() and name.isascii()
+
+
+def storable_dtype(dtype: np.dtype) -> bool:
+    """Whether an array may have this type: numbers of portable sizes."""
+    sizes = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}
+    return dtype.itemsize in {**sizes, "c": (8, 16)}.get(dtype.kind, ())
