@@ -104,9 +104,10 @@ def lorenz63() -> None:
     )
     save("phase")
     stages = [progress.stage for progress in trace]
-    told = np.array([progress.sweeps for progress in trace])
-    # Every round counts anew.
-    done = told + np.cumsum(np.where(np.diff(told, prepend=0) < 0, np.roll(told, 1), 0))
+    sweeps = np.array([progress.sweeps for progress in trace])
+    # Every round starts at 0.
+    restarted = np.diff(sweeps, prepend=0) < 0
+    done = sweeps + np.cumsum(np.where(restarted, np.roll(sweeps, 1), 0))
     gg.plots.plot_convergence(
         [progress.log_likelihood for progress in trace],
         [progress.n_nonzero for progress in trace],

@@ -27,7 +27,7 @@ ROOMS = {
     "model": ["DYNAMICS"],
     "engines": ["ENGINES", "PROPOSALS", "RESAMPLING", "DIFFERENTIABLE"],
     "penalties": ["PENALTIES"],
-    "solvers": ["SOLVERS"],
+    "solvers": ["SOLVERS", "CRITERIA"],
     "selection": ["SELECTIONS"],
     "systems": ["SYSTEMS"],
 }

@@ -305,9 +305,9 @@ def test_penalty_selected_by_held_out_rows(y, quick, monkeypatch):
 def test_the_penalty_that_was_chosen_is_that_of_the_fit(
     y, quick, monkeypatch, tmp_path
 ):
-    """In pictures and in the file, whatever was asked for."""
+    """In plots and in the file, whatever was requested."""
 
-    def choose(key, ys, model, *, penalties, **options):
+    def choose(key, ys, model, *, penalties, by, **options):
         solution = least_squares(key, ys, model, weight=penalties[3], **options)
         return Choice(3, tuple(penalties), np.zeros(len(penalties)), solution)
 

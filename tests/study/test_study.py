@@ -296,7 +296,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
         assert said == ""
         if end == signal.SIGINT:
             assert process.returncode == 130
-            assert "the same command goes on" in told.splitlines()[-1]
+            assert "the same command resumes" in told.splitlines()[-1]
 
     left = many // chunk - _stored(path) // chunk
     process = _command(name, *few, "--workers", 1, "--no-times", cwd=tmp_path)

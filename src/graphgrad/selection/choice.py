@@ -178,7 +178,7 @@ def choose_model(
 ) -> Choice:
     """The model whose fit has the lowest extended BIC.
 
-    For instance with several laws of the noise, or degrees of freedom of one of them:
+    For instance with several noise distributions, or degrees of freedom of one of them:
     `{df: state_space_model(library, state_noise=StudentT(0.1, df)) for df in (2, 4)}`.
 
     Args:

@@ -10,6 +10,7 @@ from ..solution import PaperSolution
 from .adaptive import AdaptiveProgress as AdaptiveProgress
 from .adaptive import AdaptiveSteps as AdaptiveSteps
 from .adaptive import adaptive as adaptive
+from .criterion import CRITERIA as CRITERIA
 from .paper import AbstractBatching as AbstractBatching
 from .paper import FirstThenAll as FirstThenAll
 from .paper import FixedNumber as FixedNumber

@@ -46,7 +46,7 @@ class AdaptiveSteps(eqx.Module):
 
 
 class AdaptiveProgress(NamedTuple):
-    """What a callback is told.
+    """Argument of a callback.
 
     Attributes:
         stage: `"anneal"` or `"refine"`.

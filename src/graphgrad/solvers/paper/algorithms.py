@@ -21,7 +21,7 @@ from .steps import Batches, GradientSteps, take_steps
 
 
 class Progress(NamedTuple):
-    """What a callback is told after each batch.
+    """Argument of a callback, after each batch.
 
     Attributes:
         batch: Number of batches done.

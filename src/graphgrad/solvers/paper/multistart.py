@@ -105,7 +105,7 @@ def multistart(
         initial: Starts of shape `(P, Nx, M)` in place of random ones.
         settings: As for `b_graphgrad`.
         batching: As for `b_graphgrad`.
-        callback: As for `b_graphgrad`, told of the start of highest likelihood.
+        callback: As for `b_graphgrad`, called for the start of highest likelihood.
     """
     starts = check_at_least("starts", starts, 2, "Consensus needs two.")
     first_batches = check_at_least("first_batches", first_batches, 1, "Try 1.")
