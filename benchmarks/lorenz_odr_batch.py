@@ -54,8 +54,8 @@ def trajectory(units: int) -> np.ndarray:
 def series(units: int) -> tuple[np.ndarray, np.ndarray]:
     """All draws, and the standard deviation of the noise of each."""
     states = trajectory(units)
-    # That of ten units of time whatever the length, as in ODR-BINDy's script.
-    sizes = np.repeat(EPS, DRAWS) * path(10).std(ddof=1)
+    # The deviation over ten units of time whatever the length, as in ODR-BINDy's script.
+    sizes = np.repeat(EPS, DRAWS) * trajectory(10).std(ddof=1)
     keys = [[20261116, units, e, d] for e in range(len(EPS)) for d in range(DRAWS)]
     noise = [np.random.default_rng(key).normal(size=states.shape) for key in keys]
     return states + sizes[:, None, None] * np.stack(noise), sizes

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -13,6 +15,7 @@ from ..data.layout import Layout, lay_out
 from ..data.series import Panel
 from ..engines import AbstractEngine, choose_engine
 from ..model import StateSpaceModel, resolve_constraints
+from ..solvers.criterion import ExtendedBIC, observed_values
 from .starting_model import Prepared, choose_dynamics, starting_model
 
 
@@ -42,8 +45,9 @@ class Task(NamedTuple):
     @property
     def unit_penalty(self) -> float:
         """Extended BIC penalty of a coefficient, independent of its degree."""
-        observed = np.sum(~np.isnan(self.prepared.data.ys))
-        return float(np.log(observed) + 2 * np.log(max(1, self.n_free)))
+        with jax.enable_x64(True):
+            n = observed_values(jnp.asarray(self.prepared.data.ys, float))
+            return float(ExtendedBIC().flat(n, max(1, self.n_free)))
 
 
 def make_task(
