@@ -54,7 +54,7 @@ def trajectory(units: int) -> np.ndarray:
 def series(units: int) -> tuple[np.ndarray, np.ndarray]:
     """All draws, and the standard deviation of the noise of each."""
     states = trajectory(units)
-    # The deviation over ten units of time whatever the length, as in ODR-BINDy's script.
+    # The deviation over ten units of time at every length, as in ODR-BINDy's script.
     sizes = np.repeat(EPS, DRAWS) * trajectory(10).std(ddof=1)
     keys = [[20261116, units, e, d] for e in range(len(EPS)) for d in range(DRAWS)]
     noise = [np.random.default_rng(key).normal(size=states.shape) for key in keys]
