@@ -65,8 +65,8 @@ _ADVICE = {
         "larger tolerance."
     ),
     Outcome.converged: (
-        "The likelihood is at its top on the terms found, and no term added, dropped "
-        "or exchanged pays for itself."
+        "The likelihood is at its maximum for the selected terms, and adding, dropping "
+        "or swapping a term does not lower the criterion."
     ),
     Outcome.undecided: (
         "Another choice of terms explains the data nearly as well: the data hardly "
