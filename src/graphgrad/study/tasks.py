@@ -21,12 +21,17 @@ PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
 """Packages whose versions may change results."""
 
 ROOMS = (
-    *("library/*.py", "model/*.py", "engines/*.py", "penalties/*.py", "solvers/*.py"),
-    *("selection/*.py", "systems/*.py", "metrics.py", "registries.py"),
+    *("library/*.py", "model/*.py", "engines/*.py", "penalties/*.py"),
+    *("solvers/**/*.py", "selection/*.py", "systems/*.py", "metrics.py"),
+    *("registries.py", "data/*.py", "fits/*.py", "prediction/states.py"),
     *("study/draws.py", "study/scores.py", "study/flow_*.py", "study/methods/*.py"),
     "estimator/*.py",
 )
 """Code that may change results."""
+
+GENERATION = "0.1.0"
+"""Part of every digest. A change invalidates all stored results and tables; versions of
+the package and its source are stored with every fit."""
 
 Methods = Mapping[str, Method] | None
 """Methods by name; by default those of the project."""
@@ -72,15 +77,10 @@ class Task:
 
 
 def configuration(cell: Cell, size: int) -> str:
-    """Digest of a cell, the size of its chunks and the version."""
-    parts = [asdict(cell), size, _version()]
+    """Digest of a cell, the size of its chunks and the generation of results."""
+    parts = [asdict(cell), size, GENERATION]
     text = json.dumps(parts, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@cache  # A study has thousands of tasks, and the lookup takes a millisecond.
-def _version() -> str:
-    return importlib.metadata.version("graphgrad")
 
 
 class Row(NamedTuple):
