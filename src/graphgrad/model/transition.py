@@ -191,6 +191,21 @@ class AbstractLibraryMean(AbstractMean):
 class _AbstractStep(AbstractLibraryMean):
     """A mean with one evaluation of the terms per step."""
 
+    library: AbstractLibrary
+    coefficients: Float[Array, "Nx M"]
+    moment: Schedule | None = None
+
+    @classmethod
+    def of(
+        cls,
+        library: AbstractLibrary,
+        coefficients: Float[Array, "Nx M"],
+        *,
+        dt: Any,  # noqa: ARG003
+        substeps: Any,  # noqa: ARG003
+    ) -> "_AbstractStep":
+        return cls(library, coefficients)
+
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch Nx"]:
         terms, rest = self.design(x)
         return rest + terms @ self.coefficients.T
@@ -226,21 +241,6 @@ class MapMean(_AbstractStep):
         moment: The schedule of this step, if there is one.
     """
 
-    library: AbstractLibrary
-    coefficients: Float[Array, "Nx M"]
-    moment: Schedule | None = None
-
-    @classmethod
-    def of(
-        cls,
-        library: AbstractLibrary,
-        coefficients: Float[Array, "Nx M"],
-        *,
-        dt: Any,  # noqa: ARG003
-        substeps: Any,  # noqa: ARG003
-    ) -> "MapMean":
-        return cls(library, coefficients)
-
     @property
     def dynamics(self) -> str:
         return "map"
@@ -263,21 +263,6 @@ class DifferenceMean(_AbstractStep):
         coefficients: A, of shape `(Nx, M)`.
         moment: The schedule of this step, if there is one.
     """
-
-    library: AbstractLibrary
-    coefficients: Float[Array, "Nx M"]
-    moment: Schedule | None = None
-
-    @classmethod
-    def of(
-        cls,
-        library: AbstractLibrary,
-        coefficients: Float[Array, "Nx M"],
-        *,
-        dt: Any,  # noqa: ARG003
-        substeps: Any,  # noqa: ARG003
-    ) -> "DifferenceMean":
-        return cls(library, coefficients)
 
     @property
     def dynamics(self) -> str:
