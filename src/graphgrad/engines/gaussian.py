@@ -12,7 +12,7 @@ Gaussian are replaced, about the trajectory, by Gaussian ones with the same scor
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,7 +21,17 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
 from ..model import GaussianNoise, Schedule, StateSpaceModel, Transition
-from .linalg import inverse_root, root, symmetric
+from .affine import (
+    AffineRow,
+    Filtered,
+    Smoothed,
+    adjoint,
+    filter_row,
+    filter_rows,
+    row_derivatives,
+    smooth,
+)
+from .linalg import root, symmetric
 from .sweep import AbstractEngine, FilteredDistributions, ObservedRow, Sweep
 
 
@@ -122,29 +132,39 @@ class GaussianSmoother(AbstractEngine):
     ) -> Sweep:
         # Each sweep of a solver linearises about the trajectory of the previous one,
         # which amounts to iterating at no cost.
+        start = _start(model)
         filtered = self._filter(model, ys, self._about(previous), unsure)
-        smoothed = _smooth(filtered)
+        smoothed = smooth(start, filtered, adjoint(filtered))
         for _ in range(self.iterations - 1):
             about = smoothed.means, smoothed.covariances[:-1]
             filtered = self._filter(model, ys, about)
-            smoothed = _smooth(filtered)
-        before, after, spread = jax.vmap(_pair_points)(
-            smoothed.means[:-1],
-            smoothed.covariances[:-1],
-            smoothed.means[1:],
-            smoothed.covariances[1:],
-            smoothed.gains,
-        )
-        return Sweep(
-            log_likelihood=jnp.sum(filtered.increments),
-            filtered=filtered.means[1:],
-            before=before,
-            after=after,
-            weights=jnp.full(before.shape[:2], 1 / before.shape[1], before.dtype),
-            spread=spread,
-            variances=filtered.variances[:, None],
-            path=smoothed.means,
-        )
+            smoothed = smooth(start, filtered, adjoint(filtered))
+        return _as_sweep(filtered, smoothed)
+
+    def scored_sweep(
+        self,
+        key: PRNGKeyArray,
+        build: Callable[[Any], StateSpaceModel],
+        values: Any,
+        ys: Float[Array, "T Ny"],
+        previous: Float[Array, "T_plus_1 Nx"],
+    ) -> tuple[Sweep, Any]:
+        if self.linearisation != "extended" or self.iterations > 1:
+            return super().scored_sweep(key, build, values, ys, previous)
+
+        def parts(values: Any) -> tuple[tuple[Array, Array], AffineRow]:
+            model = build(values)
+            about = self._about(previous)
+            assert about is not None
+            return _start(model), self._rows(model, ys, about)
+
+        (start, rows), pull_back = jax.vjp(parts, values)
+        filtered = filter_rows(start, rows, ys)
+        back = adjoint(filtered)
+        q, M = back.slope[0], back.curvature[0]
+        first = q, (jnp.outer(q, q) - M) / 2
+        (score,) = pull_back((first, row_derivatives(start, filtered, back)))
+        return _as_sweep(filtered, smooth(start, filtered, back)), score
 
     def filter(
         self,
@@ -153,9 +173,7 @@ class GaussianSmoother(AbstractEngine):
         ys: Float[Array, "T Ny"],
     ) -> FilteredDistributions:
         found = self._filter(model, ys, None)
-        return FilteredDistributions(
-            found.means[1:], found.covariances[1:], found.increments
-        )
+        return FilteredDistributions(found.mean, found.covariance, found.increment)
 
     def log_likelihood(
         self,
@@ -163,7 +181,7 @@ class GaussianSmoother(AbstractEngine):
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"],
     ) -> Float[Array, ""]:
-        return jnp.sum(self._filter(model, ys, self._about(previous)).increments)
+        return jnp.sum(self._filter(model, ys, self._about(previous)).increment)
 
     def _about(self, states: Array | None) -> tuple[Array, Array] | None:
         """Points of linearisation; a Taylor expansion needs no covariance."""
@@ -177,78 +195,148 @@ class GaussianSmoother(AbstractEngine):
         ys: Array,
         about: tuple[Array, Array] | None,
         unsure: Array | None = None,
-    ) -> "_Filtered":
-        initial = model.initial_noise
-        if not isinstance(initial, GaussianNoise):
-            raise ValueError(
-                "`initial_noise` must be Gaussian for the gaussian engine, got "
-                f"{type(initial).__name__}. Use the particle engine."
-            )
-        linearise = LINEARISATIONS[self.linearisation]
-        eye = jnp.eye(model.n_states, dtype=model.initial_mean.dtype)
-
-        def approximate(moment: Schedule | None, m: Array, P: Array) -> Affine:
-            return linearise(model.at(moment).transition, m, P)
+    ) -> Filtered:
+        start = _start(model)
+        if about is not None and unsure is None:
+            return filter_rows(start, self._rows(model, ys, about), ys)
+        relinearise = rows = after = None
+        if about is not None and unsure is not None:
+            states, spreads = about
+            states = jnp.where(unsure[:, None], start[0], states)
+            rows = self._rows(model, ys, (states, spreads))
+            relinearise = jnp.stack([unsure[:-1], unsure[1:]], axis=1)
+            after = states[1:]
 
         def step(carry: tuple[Array, Array], inputs):
             m, P = carry
-            y, affine, x, relinearise, moment = inputs
-            now = model.at(moment)
-            if affine is None:
-                affine = approximate(moment, m, P)
-            elif relinearise is not None:
-                affine = jax.lax.cond(
-                    relinearise[0], approximate, lambda *_: affine, moment, m, P
+            y, row, after, relinearise, moment = inputs
+            if row is None:
+                row = self._row(model, moment, y, m, P, None)
+            else:
+                row = jax.lax.cond(
+                    jnp.any(relinearise),
+                    lambda: self._moved_row(
+                        model, moment, y, (m, P), row, after, relinearise
+                    ),
+                    lambda: row,
                 )
-            F = affine.slope
-            predicted = affine.value + F @ (m - affine.centre)
-            # Where the distributions of this step are approximated by Gaussian ones.
-            value = predicted if x is None else affine.value
-            if x is None:
-                x = predicted
-            elif relinearise is not None:
-                x = jnp.where(relinearise[1], predicted, x)
-            observed, excess = ObservedRow.at(now.observation, y, x)
-            Q = affine.noise
-            if Q is None:
-                noise = now.transition.noise_at(affine.centre)
-                local = noise.local(x, value)
-                excess += noise.log_prob(x, value) - local.log_prob(x, value)
-                Q = local.covariance
-            H, R = observed.matrix, observed.covariance
-            Pp = symmetric(F @ P @ F.T + affine.error + Q)
-            innovation = observed.y - H @ predicted
-            whiten = inverse_root(H @ Pp @ H.T + R)
-            gain = Pp @ H.T @ whiten.T @ whiten
-            z = whiten @ innovation
-            increment = observed.log_density(z, whiten)
-            if about is not None:
-                increment += excess
-            m_next = predicted + gain @ innovation
-            # Joseph's form: symmetric and positive definite under rounding.
-            shrink = eye - gain @ H
-            P_next = symmetric(shrink @ Pp @ shrink.T + gain @ R @ gain.T)
-            kept = (m_next, P_next, predicted, Pp, F, jnp.diag(Q), increment)
-            return (m_next, P_next), kept
+            found = filter_row(m, P, row, y)
+            return (found.mean, found.covariance), found
 
-        start = (model.initial_mean, initial.covariance)
-        known = after = relinearise = None
-        if about is not None:
-            # About a given trajectory: all steps in parallel.
-            states, spreads = about
-            if unsure is not None:
-                states = jnp.where(unsure[:, None], start[0], states)
-                relinearise = jnp.stack([unsure[:-1], unsure[1:]], axis=1)
-            known = jax.vmap(approximate)(model.schedule, states[:-1], spreads)
-            after = states[1:]
-        _, (means, covariances, *rest) = jax.lax.scan(
-            step, start, (ys, known, after, relinearise, model.schedule)
+        inputs = ys, rows, after, relinearise, model.schedule
+        return jax.lax.scan(step, start, inputs)[1]
+
+    def _rows(
+        self, model: StateSpaceModel, ys: Array, about: tuple[Array, Array]
+    ) -> AffineRow:
+        """The model about a given trajectory: all rows in parallel."""
+        states, spreads = about
+
+        def one(moment, y: Array, m: Array, P: Array, x: Array) -> AffineRow:
+            return self._row(model, moment, y, m, P, x)
+
+        return jax.vmap(one)(model.schedule, ys, states[:-1], spreads, states[1:])
+
+    def _row(
+        self,
+        model: StateSpaceModel,
+        moment: Schedule | None,
+        y: Array,
+        m: Array,
+        P: Array,
+        x: Array | None,
+    ) -> AffineRow:
+        """One row of the model, made affine about a state and the next one.
+
+        Args:
+            model: The model.
+            moment: Its schedule at this row.
+            y: The observation.
+            m: The state before.
+            P: Its covariance.
+            x: Where what is not Gaussian is approximated; the predicted state if None,
+                and then its density is not corrected.
+        """
+        now = model.at(moment)
+        affine = LINEARISATIONS[self.linearisation](now.transition, m, P)
+        return _affine_row(now, affine, y, x)
+
+    def _moved_row(
+        self,
+        model: StateSpaceModel,
+        moment: Schedule | None,
+        y: Array,
+        filtered: tuple[Array, Array],
+        row: AffineRow,
+        after: Array,
+        relinearise: Bool[Array, "2"],
+    ) -> AffineRow:
+        """A row, expanded about the filtered state where the given one is unsure."""
+        m, P = filtered
+        now = model.at(moment)
+        centre = jnp.where(relinearise[0], m, row.centre)
+        affine = LINEARISATIONS[self.linearisation](now.transition, centre, P)
+        predicted = affine.value + affine.slope @ (m - affine.centre)
+        x = jnp.where(relinearise[1], predicted, after)
+        return _affine_row(now, affine, y, x)
+
+
+def _start(model: StateSpaceModel) -> tuple[Array, Array]:
+    """Mean and covariance of the initial state."""
+    initial = model.initial_noise
+    if not isinstance(initial, GaussianNoise):
+        raise ValueError(
+            "`initial_noise` must be Gaussian for the gaussian engine, got "
+            f"{type(initial).__name__}. Use the particle engine."
         )
-        return _Filtered(
-            jnp.concatenate([start[0][None], means]),
-            jnp.concatenate([start[1][None], covariances]),
-            *rest,
-        )
+    return model.initial_mean, initial.covariance
+
+
+def _affine_row(
+    now: StateSpaceModel, affine: Affine, y: Array, x: Array | None
+) -> AffineRow:
+    """A row from the expansion of its transition; `x` as for `_row`."""
+    correct = x is not None
+    x = affine.value if x is None else x
+    observed, excess = ObservedRow.at(now.observation, y, x)
+    Q = affine.noise
+    if Q is None:
+        noise = now.transition.noise_at(affine.centre)
+        local = noise.local(x, affine.value)
+        excess += noise.log_prob(x, affine.value) - local.log_prob(x, affine.value)
+        Q = local.covariance
+    return AffineRow(
+        centre=affine.centre,
+        value=affine.value,
+        slope=affine.slope,
+        noise=Q + affine.error,
+        variances=jnp.diag(Q),
+        y=observed.y,
+        matrix=observed.matrix,
+        covariance=observed.covariance,
+        excess=excess if correct else jnp.zeros_like(excess),
+    )
+
+
+def _as_sweep(filtered: Filtered, smoothed: Smoothed) -> Sweep:
+    """Smoothed pairs of states as weighted points."""
+    before, after, spread = jax.vmap(_pair_points)(
+        smoothed.means[:-1],
+        smoothed.covariances[:-1],
+        smoothed.means[1:],
+        smoothed.covariances[1:],
+        smoothed.cross,
+    )
+    return Sweep(
+        log_likelihood=jnp.sum(filtered.increment),
+        filtered=filtered.mean,
+        before=before,
+        after=after,
+        weights=jnp.full(before.shape[:2], 1 / before.shape[1], before.dtype),
+        spread=spread,
+        variances=filtered.row.variances[:, None],
+        path=smoothed.means,
+    )
 
 
 def along(model: StateSpaceModel, states: Float[Array, "T Nx"]) -> Float[Array, "T Nx"]:
@@ -268,64 +356,11 @@ def one_step_ahead(
     return model.observation.mean(along(model, before))
 
 
-class _Filtered(NamedTuple):
-    """Filtered distributions of x_0..x_T, and predicted ones of x_1..x_T."""
-
-    means: Array
-    covariances: Array
-    predicted: Array
-    predicted_covariances: Array
-    slopes: Array
-    variances: Array
-    increments: Array
-
-
-class _Smoothed(NamedTuple):
-    """Smoothed distributions of x_0..x_T, and the gains from x_t to x_{t-1}."""
-
-    means: Array
-    covariances: Array
-    gains: Array
-
-
-def _smooth(filtered: _Filtered) -> _Smoothed:
-    """The Rauch-Tung-Striebel smoother."""
-
-    def step(carry: tuple[Array, Array], inputs):
-        m_next, P_next = carry
-        m, P, predicted, Pp, F = inputs
-        whiten = inverse_root(Pp)
-        gain = P @ F.T @ whiten.T @ whiten
-        m = m + gain @ (m_next - predicted)
-        P = symmetric(P + gain @ (P_next - Pp) @ gain.T)
-        return (m, P), (m, P, gain)
-
-    last = filtered.means[-1], filtered.covariances[-1]
-    _, (means, covariances, gains) = jax.lax.scan(
-        step,
-        last,
-        (
-            filtered.means[:-1],
-            filtered.covariances[:-1],
-            filtered.predicted,
-            filtered.predicted_covariances,
-            filtered.slopes,
-        ),
-        reverse=True,
-    )
-    return _Smoothed(
-        jnp.concatenate([means, last[0][None]]),
-        jnp.concatenate([covariances, last[1][None]]),
-        gains,
-    )
-
-
 def _pair_points(
-    m: Array, P: Array, m_next: Array, P_next: Array, gain: Array
+    m: Array, P: Array, m_next: Array, P_next: Array, cross: Array
 ) -> tuple[Array, Array, Array]:
     """Points of x_{t-1}, means of x_t given each, and the covariance about them."""
     L = root(P)
-    cross = P_next @ gain.T  # of x_t and x_{t-1}
     follow = jax.scipy.linalg.solve_triangular(L, cross.T, lower=True).T
     points = cubature(m)
     spread = symmetric(P_next - follow @ follow.T)

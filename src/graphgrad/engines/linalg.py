@@ -25,6 +25,6 @@ def inverse_root(S: Float[Array, "n n"]) -> Float[Array, "n n"]:
     )
 
 
-def symmetric(P: Float[Array, "n n"]) -> Float[Array, "n n"]:
+def symmetric(P: Float[Array, "*T n n"]) -> Float[Array, "*T n n"]:
     """P without the asymmetry of rounding."""
-    return (P + P.T) / 2
+    return (P + P.mT) / 2

@@ -2,7 +2,8 @@
 
 import math
 from abc import abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -129,6 +130,32 @@ class AbstractEngine(eqx.Module):
     ) -> Float[Array, ""]:
         """Log-likelihood of a sweep; differentiable if the engine is."""
         return self.sweep(jax.random.key(0), model, ys, previous).log_likelihood
+
+    def scored_sweep(
+        self,
+        key: PRNGKeyArray,
+        build: Callable[[Any], StateSpaceModel],
+        values: Any,
+        ys: Float[Array, "T Ny"],
+        previous: Float[Array, "T_plus_1 Nx"],
+    ) -> tuple[Sweep, Any]:
+        """A sweep, and the derivative of its log-likelihood in parameters.
+
+        For engines that are differentiable.
+
+        Args:
+            key: Random key.
+            build: The model of given parameters.
+            values: The parameters.
+            ys: Observations.
+            previous: As for `sweep`.
+        """
+
+        def value(values: Any) -> Array:
+            return self.log_likelihood(build(values), ys, previous)
+
+        sweep = self.sweep(key, build(values), ys, previous)
+        return sweep, jax.grad(value)(values)
 
 
 class ObservedRow(NamedTuple):

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int
 
 from ..checks import check_at_least, check_positive
 from ..library import AbstractLibrary
+from .repeat import repeat
 from .transition import (
     AbstractLibraryMean,
     Expansion,
@@ -146,31 +147,6 @@ class FlowMean(AbstractLibraryMean):
         active: Int[Array, "Nx A"] | None = None,
     ) -> Expansion:
         n, M = self.coefficients.shape
-        d = self.noise_length() / self.substeps
-
-        def step(carry: Expansion, number: Array) -> Expansion:
-            one = self._substep(carry.value, d, number)
-            F = one.slope
-            sources = sensitivity = turning = None
-            if factor is not None:
-                assert carry.sources is not None
-                sources = F @ carry.sources @ F.T + _noise(F, factor, d)
-            if active is not None:
-                assert carry.sensitivity is not None
-                assert carry.turning is not None
-                # A coefficient acts along the step, on average from its middle on.
-                half = (jnp.eye(n, dtype=x.dtype) + F) / 2
-                own = half[:, :, None] * one.terms[active]
-                sensitivity = F @ carry.sensitivity + own.reshape(n, -1)
-                turning = carry.turning + one.turning @ carry.slope
-            return Expansion(
-                one.value,
-                F @ carry.slope,
-                sources,
-                sensitivity=sensitivity,
-                turning=turning,
-            )
-
         sized = None if active is None else active.size
         start = Expansion(
             value=x,
@@ -181,7 +157,8 @@ class FlowMean(AbstractLibraryMean):
             sensitivity=None if sized is None else jnp.zeros((n, sized), x.dtype),
             turning=None if sized is None else jnp.zeros((M, n), x.dtype),
         )
-        found = self._repeat(step, start)
+        shared = self, factor, active
+        found = repeat(_expand_step, start, shared, self.substeps, MOST_SUBSTEPS)
         if found.sources is not None:
             # At least the noise of rounding, or covariances become singular.
             least = jnp.finfo(x.dtype).eps * (x**2 + found.value**2)
@@ -199,7 +176,7 @@ class FlowMean(AbstractLibraryMean):
             )
         return found._replace(value=jnp.where(fresh, self.moment.starts, found.value))
 
-    def _substep(self, x: Array, d: Array, number: Array) -> "_Substep":
+    def substep(self, x: Array, d: Array, number: Array) -> "_Substep":
         """One Runge-Kutta step, with its derivative in the state."""
         A, eye = self.coefficients, jnp.eye(len(x), dtype=x.dtype)
 
@@ -247,6 +224,34 @@ class FlowMean(AbstractLibraryMean):
             return jax.lax.cond(taken, step, lambda c, _: c, carry, number), None
 
         return jax.lax.scan(one, start, jnp.arange(MOST_SUBSTEPS))[0]
+
+
+def _expand_step(
+    carry: Expansion,
+    number: Array,
+    shared: tuple[FlowMean, Array | None, Array | None],
+) -> Expansion:
+    """One Runge-Kutta step more."""
+    flow, factor, active = shared
+    d = flow.noise_length() / flow.substeps
+    one = flow.substep(carry.value, d, number)
+    F = one.slope
+    sources = sensitivity = turning = None
+    if factor is not None:
+        assert carry.sources is not None
+        sources = F @ carry.sources @ F.T + _noise(F, factor, d)
+    if active is not None:
+        assert carry.sensitivity is not None
+        assert carry.turning is not None
+        # A coefficient acts along the step, on average from its middle on.
+        half = (jnp.eye(len(F), dtype=F.dtype) + F) / 2
+        own = half[:, :, None] * one.terms[active]
+        sensitivity = F @ carry.sensitivity + own.reshape(len(F), -1)
+        turning = carry.turning + one.turning @ carry.slope
+    slope = F @ carry.slope
+    return Expansion(
+        one.value, slope, sources, sensitivity=sensitivity, turning=turning
+    )
 
 
 class _Substep(NamedTuple):

@@ -16,10 +16,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from ...engines.sweep import AbstractEngine
 from ..trees import all_finite, where_each
 from .ascent import Point, ScoringStep, scoring_step, take_step
-from .candidate import MOST_CHANGES, Candidate, Exchange, no_step, row_deviances
+from .candidate import Candidate, Exchange, begin_exchange, no_step, row_deviances
 from .columns import scatter
 from .plan import Plan
-from .proposal import propose
+from .proposal import Maximum, propose
 
 TOLERANCE = 0.01
 """Rise in log-likelihood that is too small to go on for."""
@@ -36,10 +36,9 @@ def exchange(
     engine: AbstractEngine,
     learn: tuple[str, ...],
     sweeps: int,
-    until: Int[Array, ""] | int,
     most_here: Int[Array, ""] | int = 12,
 ) -> Exchange:
-    """Ascend and exchange until no change pays, `sweeps` are done, or `until` are.
+    """Ascend and exchange until no change pays or `sweeps` are done, in one program.
 
     Args:
         key: Random key of the fit.
@@ -48,25 +47,63 @@ def exchange(
         engine: How the hidden trajectory is inferred.
         learn: What is learnt beside the coefficients.
         sweeps: Most sweeps in all.
-        until: Number of sweeps to stop at, to go on later.
         most_here: Most sweeps on one support; a stochastic engine makes all of them.
     """
 
     def unfinished(state: Exchange) -> Bool[Array, ""]:
-        return ~state.done & (state.sweeps < jnp.minimum(sweeps, until))
+        return ~state.done & (state.sweeps < sweeps)
 
     def one(state: Exchange) -> Exchange:
-        point = take_step(key, state, plan, engine, learn)
-        step = scoring_step(point, state, plan, engine, learn)
-        verdict = _accept(point, step, state, engine, most_here)
-        reached = _reached(point, step, verdict, plan)
-        decision = _decide(reached, verdict, state)
-        limit = jnp.where(decision.change, state.limit, 0)
-        proposed = propose(point, step, plan, limit)
-        gain = _gain(state, engine, most_here)
-        return _record(state, point, step, verdict, reached, decision, proposed, gain)
+        ascended, maximum = ascend(key, state, plan, most_here, engine, learn)
+        # The search takes no steps where it is not needed.
+        limit = jnp.where(maximum.reached, maximum.limit, 0)
+        changed = change_terms(ascended, maximum._replace(limit=limit), plan)
+        return where_each(maximum.reached, changed, ascended)
 
     return jax.lax.while_loop(unfinished, one, state)
+
+
+def ascend(
+    key: PRNGKeyArray,
+    state: Exchange,
+    plan: Plan,
+    most_here: Int[Array, ""] | int,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> tuple[Exchange, Maximum]:
+    """One sweep, and the quadratic model there.
+
+    Its `reached` says whether the terms are to be changed by it.
+    """
+    point = take_step(key, state, plan, engine, learn)
+    step = scoring_step(point, state, plan, engine, learn)
+    verdict = _accept(point, step, state, engine, most_here)
+    reached = _reached(point, step, verdict, plan)
+    decision = _decide(reached, verdict, state)
+    gain = _gain(state, engine, most_here)
+    maximum = Maximum(
+        reached=decision.change,
+        limit=state.limit,
+        unknowns=point.unknowns,
+        support=point.support,
+        trajectory=point.model.sweep.path,
+        active=point.model.active,
+        gradient=point.model.gradient,
+        metric=step.metric,
+        inverse=step.inverse,
+    )
+    return _record(state, point, step, verdict, reached, decision, gain), maximum
+
+
+def change_terms(state: Exchange, maximum: Maximum, plan: Plan) -> Exchange:
+    """Go on from the best support that the quadratic model promises."""
+    proposed = propose(maximum, plan)
+    return begin_exchange(proposed.unknowns, proposed.trajectory)._replace(
+        at=proposed,
+        best=state.best,
+        sweeps=state.sweeps,
+        done=jnp.all(proposed.support == maximum.support),
+    )
 
 
 class _Verdict(NamedTuple):
@@ -191,15 +228,12 @@ def _record(
     verdict: _Verdict,
     reached: Candidate,
     decision: _Decision,
-    proposed: Candidate,
     gain: Float[Array, ""] | float,
 ) -> Exchange:
-    """Where the loop stands now."""
-    accepted, change, retry = verdict.accepted, decision.change, decision.retry
-    restart = change | retry
+    """Where the loop stands now, unless the terms are changed."""
+    accepted, retry = verdict.accepted, decision.retry
     ascending = reached._replace(log_likelihood=point.value)
     kept = where_each(accepted, ascending, state.at)
-    back = where_each(retry, state.best, kept)
     columns, K = point.model.active, point.support.shape[1]
     on_active = step.parameters.reshape(columns.shape)
     next_step = scatter(on_active, columns, K), step.variances
@@ -207,17 +241,16 @@ def _record(
     share = jnp.where(accepted, gain, state.share / 3)
     damping = jnp.where(accepted, step.damping, state.damping)
     fewer = jnp.maximum(decision.changes // 4, 1)
-    unchanged = jnp.all(proposed.support == point.support)
     return Exchange(
-        at=where_each(change, proposed, back),
-        step=where_each(restart, no_step(point.unknowns), going_on),
-        share=jnp.where(restart, 1.0, share).astype(point.value.dtype),
-        damping=jnp.where(restart, 0, damping),
-        sweeps_here=jnp.where(restart, 0, state.sweeps_here + 1),
-        total=jnp.where(restart, 0, verdict.total),
-        limit=jnp.where(retry, fewer, jnp.where(change, MOST_CHANGES, state.limit)),
-        again=jnp.where(restart, retry, state.again),
+        at=where_each(retry, state.best, kept),
+        step=where_each(retry, no_step(point.unknowns), going_on),
+        share=jnp.where(retry, 1.0, share).astype(point.value.dtype),
+        damping=jnp.where(retry, 0, damping),
+        sweeps_here=jnp.where(retry, 0, state.sweeps_here + 1),
+        total=jnp.where(retry, 0, verdict.total),
+        limit=jnp.where(retry, fewer, state.limit),
+        again=retry | state.again,
         best=decision.best,
         sweeps=state.sweeps + 1,
-        done=(change & unchanged) | (decision.failed & ~retry),
+        done=decision.failed & ~retry,
     )

@@ -1,14 +1,16 @@
 """The support to try next: terms added, dropped and swapped on a quadratic model."""
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from ..trees import entry, where_each
-from .ascent import Point, ScoringStep
 from .candidate import MOST_CHANGES, Candidate, new_candidate
 from .columns import gather, scatter
 from .plan import Plan
 from .subset import best_subset, subset_path
+from .unknowns import Unknowns
 
 MOST_TERMS = 160
 """Terms of a support that is built from nothing."""
@@ -17,32 +19,50 @@ DESCENT = (8.0, 4.0, 2.0, 1.0)
 """Multiples of the penalties along which a support is built from nothing."""
 
 
-def propose(
-    point: Point, step: ScoringStep, plan: Plan, limit: Int[Array, ""]
-) -> Candidate:
-    """The best support nearby, or built from nothing.
+class Maximum(NamedTuple):
+    """The quadratic model of the log-likelihood, from which terms are changed.
 
-    Args:
-        point: A maximum on the present support.
-        step: The next step from there, of which the metric is used.
-        plan: What stays the same.
+    Attributes:
+        reached: Whether it is that at a maximum, from which terms are to be changed.
         limit: Most changes of the support; with all that are allowed, a support is
             also built from nothing, since one with too many terms can be hard to leave.
+        unknowns: Coefficients and noises there.
+        support: The parameters that are not zero.
+        trajectory: Of the sweep.
+        active: Columns of the active parameters.
+        gradient: Of the log-likelihood, in the active parameters.
+        metric: Information on these.
+        inverse: Of the metric on the support, zeros elsewhere.
     """
-    model = point.model
-    columns, K = model.active, plan.free.shape[1]
+
+    reached: Bool[Array, ""]
+    limit: Int[Array, ""]
+    unknowns: Unknowns
+    support: Bool[Array, "R K"]
+    trajectory: Float[Array, "T_plus_1 Nx"]
+    active: Int[Array, "R A"]
+    gradient: Float[Array, "n"]
+    metric: Float[Array, "n n"]
+    inverse: Float[Array, "n n"]
+
+
+def propose(maximum: Maximum, plan: Plan) -> Candidate:
+    """The best support nearby, or built from nothing."""
+    limit = maximum.limit
+    columns, K = maximum.active, plan.free.shape[1]
     here, low, high, penalty = (
         gather(values, columns).ravel()
         for values in (
-            point.unknowns.parameters,
+            maximum.unknowns.parameters,
             plan.low,
             plan.high,
             plan.term_penalties,
         )
     )
-    quadratic = step.metric, model.gradient + step.metric @ here
+    metric, inside = maximum.metric, gather(maximum.support, columns).ravel()
+    quadratic = metric, maximum.gradient + metric @ here
     signs = one_sign(low, high)
-    nearby = best_subset(*quadratic, model.support, step.inverse, penalty, limit, signs)
+    nearby = best_subset(*quadratic, inside, maximum.inverse, penalty, limit, signs)
     limit_from_nothing = jnp.where(limit < MOST_CHANGES, 0, limit)
     penalties = penalty * jnp.array(DESCENT)[:, None]
     path = subset_path(
@@ -53,9 +73,9 @@ def propose(
     found = where_each(better, other, nearby)
     amounts = scatter(found.coefficients.reshape(columns.shape), columns, K)
     return new_candidate(
-        point.unknowns._replace(parameters=jnp.clip(amounts, plan.low, plan.high)),
+        maximum.unknowns._replace(parameters=jnp.clip(amounts, plan.low, plan.high)),
         scatter(found.support.reshape(columns.shape), columns, K),
-        model.sweep.path,
+        maximum.trajectory,
     )
 
 

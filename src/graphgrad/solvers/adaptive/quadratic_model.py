@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
@@ -56,7 +55,11 @@ def quadratic_model(
     noise: tuple[str, ...] = (),
 ) -> QuadraticModel:
     """Sweep from a trajectory; take gradient and information, also of these noises."""
-    sweep = engine.sweep(key, model, plan.ys, start)
+    score = slope = None
+    if engine.differentiable:
+        sweep, (score, slope) = _scored_sweep(key, model, start, plan, engine)
+    else:
+        sweep = engine.sweep(key, model, plan.ys, start)
     data = complete(sweep, model)
     Nx, M = plan.base.shape
     trajectory = sweep.means()
@@ -76,9 +79,7 @@ def quadratic_model(
     # Of what is not looked for, nothing is learnt.
     sought = gather(plan.free, columns).ravel()
     known = known._replace(coefficients=jnp.where(sought[:, None] & sought, matrix, 0))
-    if engine.differentiable:
-        score, slope = _scores(model, start, plan, engine, known.coefficients)
-    else:
+    if score is None or slope is None:
         score = _gradient(data, model, known.coefficients)
         observed = observation_squares(sweep, model, plan.ys)
         slope = noise_gradient(data, model_unknowns(model), observed, plan)
@@ -95,17 +96,17 @@ def quadratic_model(
     )
 
 
-def _scores(
+def _scored_sweep(
+    key: PRNGKeyArray,
     model: StateSpaceModel,
-    trajectory: Float[Array, "T_plus_1 Nx"],
+    start: Float[Array, "T_plus_1 Nx"],
     plan: Plan,
     engine: AbstractEngine,
-    first: Float[Array, "n n"],
-) -> tuple[Float[Array, "Nx M"], Float[Array, "m"]]:
-    """Derivatives of the engine's own log-likelihood."""
-    seen = model_unknowns(model).observation_noise
+) -> tuple[Sweep, tuple[Float[Array, "Nx M"], Float[Array, "m"]]]:
+    """A sweep, and the derivatives of the engine's own log-likelihood."""
 
-    def value(C: Array, logs: Array) -> Array:
+    def build(values: tuple[Array, Array]) -> StateSpaceModel:
+        C, logs = values
         moved = model.with_coefficients(C)
         factors = jnp.exp(logs / 2)
         assert isinstance(moved.transition.noise, AbstractScaleNoise)
@@ -114,11 +115,11 @@ def _scores(
         if isinstance(moved.observation.noise, AbstractScaleNoise):
             noise = moved.observation.noise.times(factors[model.n_states :])
             moved = eqx.tree_at(lambda m: m.observation.noise, moved, noise)
-        # Factored after what comes first.
-        return engine.log_likelihood(moved, plan.ys, trajectory + 0 * first[0, 0])
+        return moved
 
-    logs = jnp.zeros(model.n_states + len(seen), trajectory.dtype)
-    return jax.grad(value, argnums=(0, 1))(model.coefficients, logs)
+    n_seen = len(model_unknowns(model).observation_noise)
+    logs = jnp.zeros(model.n_states + n_seen, start.dtype)
+    return engine.scored_sweep(key, build, (model.coefficients, logs), plan.ys, start)
 
 
 def _gradient(

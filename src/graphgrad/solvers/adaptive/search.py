@@ -16,6 +16,7 @@ from .annealing import Annealing
 from .candidate import Exchange
 from .finish import finish
 from .plan import Plan
+from .runs import Explored, exchange_each
 from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
     FEW_TERMS,
@@ -23,7 +24,7 @@ from .stages import (
     begin_again,
     begin_exchanges,
     better_starts,
-    exchange_starts,
+    exchange_together,
     noise_if_needed,
     random_starts,
     recombined_starts,
@@ -100,10 +101,14 @@ class Search(NamedTuple):
         # With it known and independent the same program holds it fixed.
         free = tuple(dict.fromkeys((*learn, "state_noise")))
 
+        seen = sees_all_states(model)
+
         def round_of(number: int, starts: Annealing) -> Exchange:
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
             ready = begin_exchanges(starts.unknowns, starts.trajectory)
-            return self._exchange(ready, plan, free, settings.climb)
+            return self._exchange(ready, plan, free, settings.climb, explored)
+
+        explored: Explored | None = {} if seen else None
 
         exchanged = round_of(0, beginning)
         if model.dynamics == "flow" and not self.traced:
@@ -111,11 +116,12 @@ class Search(NamedTuple):
             if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
                 plan = plan._replace(model=with_substeps(plan.model, needed))
+                explored = {} if seen else None
                 exchanged = round_of(0, beginning)
         for number in range(1, settings.rounds):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
-        if not sees_all_states(model) and np.sum(self.constraints.free) <= FEW_TERMS:
+        if not seen and np.sum(self.constraints.free) <= FEW_TERMS:
             for number in range(settings.rounds):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)
@@ -172,26 +178,38 @@ class Search(NamedTuple):
         return starts
 
     def _exchange(
-        self, starts: Exchange, plan: Plan, learn: tuple[str, ...], most: int
+        self,
+        starts: Exchange,
+        plan: Plan,
+        learn: tuple[str, ...],
+        most: int,
+        explored: Explored | None = None,
     ) -> Exchange:
-        sweeps, slice_ = self.settings.sweeps, self._slice
-        for until in range(slice_, sweeps + slice_, slice_):
-            starts = exchange_starts(
-                self.key,
-                starts,
-                plan,
-                np.int32(until),
-                np.int32(most),
-                engine=self.engine,
-                learn=learn,
-                settings=self.settings,
+        sweeps, engine = self.settings.sweeps, self.engine
+        key = jax.random.fold_in(self.key, self.settings.anneal)
+        if self.traced:
+            return exchange_together(
+                key, starts, plan, most, engine=engine, learn=learn, sweeps=sweeps
             )
+
+        def watch(state: Exchange) -> None:
             if self.callback is not None:
-                so_far = starts.sweeps, sweeps, starts.best
-                self.callback(_progress("refine", *so_far, plan))
-                if bool(np.all(starts.done)):
-                    break
-        return starts
+                every = jax.tree.map(lambda leaf: leaf[None], state.best)
+                self.callback(_progress("refine", state.sweeps, sweeps, every, plan))
+
+        if explored is None and sees_all_states(plan.model):
+            explored = {}
+        return exchange_each(
+            key,
+            starts,
+            plan,
+            most,
+            explored,
+            engine=engine,
+            learn=learn,
+            sweeps=sweeps,
+            watch=watch,
+        )
 
 
 def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:

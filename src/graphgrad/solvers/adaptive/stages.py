@@ -143,21 +143,19 @@ def noise_if_needed(
     )
 
 
-@compiled
-def exchange_starts(
-    key, starts, plan, until, most_here, *, engine, learn, settings
+def exchange_together(
+    key, starts, plan, most_here, *, engine, learn, sweeps
 ) -> Exchange:
-    """Ascend and exchange, from every start."""
+    """Ascend and exchange from all starts at once, where many fits are compiled."""
 
     def one(start: Exchange) -> Exchange:
         return exchange(
-            jax.random.fold_in(key, settings.anneal),
+            key,
             start,
             plan,
             engine=engine,
             learn=learn,
-            sweeps=settings.sweeps,
-            until=until,
+            sweeps=sweeps,
             most_here=most_here,
         )
 

@@ -1,0 +1,102 @@
+"""Exchange of terms from several starts, one after the other.
+
+The loop is driven from here: a start that is done costs nothing more, terms are looked
+for only at a maximum, and a start that comes to a support from which another one went
+on ends where that one did.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from ...compiling import compiled
+from ...engines.sweep import AbstractEngine
+from .candidate import Exchange
+from .exchange import ascend, change_terms
+from .plan import Plan
+from .proposal import Maximum
+
+Explored = dict[bytes, Exchange]
+"""Where the ascents on supports led, by the support."""
+
+
+@compiled
+def _ascend(
+    key: PRNGKeyArray,
+    state: Exchange,
+    plan: Plan,
+    most_here: Any,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> tuple[Exchange, Maximum]:
+    return ascend(key, state, plan, most_here, engine, learn)
+
+
+@compiled
+def _change_terms(state: Exchange, maximum: Maximum, plan: Plan) -> Exchange:
+    return change_terms(state, maximum, plan)
+
+
+def exchange_each(
+    key: PRNGKeyArray,
+    starts: Exchange,
+    plan: Plan,
+    most_here: int,
+    explored: Explored | None,
+    *,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+    sweeps: int,
+    watch: Callable[[Exchange], None],
+) -> Exchange:
+    """Ascend and exchange from each start until no change pays, or `sweeps` are done.
+
+    Args:
+        key: Random key of the fit.
+        starts: Where to go on from, stacked.
+        plan: What stays the same.
+        most_here: Most sweeps on one support.
+        explored: Where earlier ascents led, with the same plan and settings; extended.
+            None if where an ascent leads depends on more than its support.
+        engine: How the hidden trajectory is inferred.
+        learn: What is learnt beside the coefficients.
+        sweeps: Most sweeps of a start.
+        watch: Called with each start now and then.
+    """
+
+    def finished(state: Exchange) -> Exchange:
+        passed: list[bytes] = []
+        while not state.done and state.sweeps < sweeps:
+            support = np.asarray(state.at.support).tobytes()
+            if explored is not None and not state.sweeps_here and not state.again:
+                if support in explored:
+                    state = _joined(state, explored[support])
+                    break
+                passed.append(support)
+            state, maximum = _ascend(
+                key, state, plan, np.int32(most_here), engine, learn
+            )
+            if maximum.reached:
+                state = _change_terms(state, maximum, plan)
+            if int(state.sweeps) % 10 == 0:
+                watch(state)
+        state = jax.tree.map(np.asarray, state)
+        if explored is not None and np.isfinite(state.best.criterion):
+            explored.update(dict.fromkeys(passed, state))
+        return state
+
+    each = jax.tree.map(np.asarray, starts)
+    ends = [
+        finished(jax.tree.map(lambda leaf: leaf[i], each))  # noqa: B023
+        for i in range(len(each.done))
+    ]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *ends)
+
+
+def _joined(state: Exchange, other: Exchange) -> Exchange:
+    """A start that goes on as another one did."""
+    better = state.best if state.best.criterion < other.best.criterion else other.best
+    return other._replace(best=better, sweeps=state.sweeps)
