@@ -86,10 +86,14 @@ class StateSpaceModel(eqx.Module):
 
     def moves(self, steps: int) -> Float[Array, ""]:
         """Number of steps that are transitions, not the start of a series."""
+        return jnp.sum(self.moving(steps))
+
+    def moving(self, steps: int) -> Float[Array, "T"]:
+        """One for each step that is a transition, zero for the start of a series."""
         dtype = self.initial_mean.dtype
         if self.schedule is None:
-            return jnp.asarray(steps, dtype)
-        return jnp.sum(~self.schedule.fresh).astype(dtype)
+            return jnp.ones(steps, dtype)
+        return (~self.schedule.fresh).astype(dtype)
 
     @property
     def mean(self) -> AbstractLibraryMean:

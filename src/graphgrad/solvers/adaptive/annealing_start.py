@@ -34,7 +34,7 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     own = jnp.asarray((own != 0) & ((own != 0).sum(axis=0) == 1))  # of one state each
     active = active_columns(data, own, plan, active_size(M))
     sums = statistics(data, active)
-    steps = jnp.mean(jnp.diff(plan.trajectory[1:], axis=0) ** 2, axis=0)
+    steps = squared_steps(plan.trajectory, model)
     columns = active if plan.linear_map is None else plan.all_columns()
     hidden = hidden_states(model)
     # A trajectory that is not seen tells nothing.
@@ -64,6 +64,15 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
         step=jnp.zeros((), int),
         unchanged=jnp.zeros((), int),
     )
+
+
+def squared_steps(
+    trajectory: Float[Array, "T_plus_1 Nx"], model: StateSpaceModel
+) -> Float[Array, "Nx"]:
+    """Mean squares of the steps of a trajectory, without that from its first state."""
+    moving = model.moving(len(trajectory) - 1)[1:]
+    squares = jnp.diff(trajectory[1:], axis=0) ** 2
+    return moving @ squares / jnp.maximum(jnp.sum(moving), 1)
 
 
 def hidden_states(model: StateSpaceModel) -> Bool[Array, "Nx"]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
@@ -93,7 +94,7 @@ def exchange_each(
         finished(jax.tree.map(lambda leaf: leaf[i], each))  # noqa: B023
         for i in range(len(each.done))
     ]
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *ends)
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *ends)
 
 
 def _joined(state: Exchange, other: Exchange) -> Exchange:

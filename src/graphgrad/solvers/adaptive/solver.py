@@ -8,6 +8,7 @@ that ends with the lowest criterion is the solution.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
@@ -28,6 +29,7 @@ from ...model.constraints import Constraint
 from ...solution import Outcome, Solution
 from ..criterion import choose_criterion
 from .contradiction import contradicts
+from .padding import padded, without_padding
 from .search import Search
 from .settings import AdaptiveSteps
 from .substeps import (
@@ -104,7 +106,11 @@ def adaptive(
     engine, reason = choose_engine(engine, model)
     _check_learnable(model, learn)
     ys = checked_series(ys, model, least=3)
-    learn = tuple(learn)
+    learn, rows = tuple(learn), len(ys)
+    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((ys, model)))
+    pad = not traced and not engine.stochastic
+    if pad:
+        ys, model = padded(ys, model)
     n_inputs = model.library.n_states - model.n_states
     resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
@@ -121,8 +127,10 @@ def adaptive(
         callback,
     )
     if model.dynamics != "flow":
-        return search.solution(model, reason)
-    return _with_substeps(search, model, reason)
+        found = search.solution(model, reason)
+    else:
+        found = _with_substeps(search, model, reason)
+    return without_padding(found, rows) if pad else found
 
 
 def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solution:
@@ -149,7 +157,7 @@ def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solut
             )
             estimated = np.asarray(found.standard_errors) > 0
             if given is not None and contradicts(
-                flow, search.ys, found.states, given, estimated
+                flow, np.asarray(search.ys), found.states, given, estimated
             ):
                 return found.with_outcome(Outcome.contradicted)
             return found

@@ -76,9 +76,13 @@ def random_starts(key: Array, starts: Annealing, plan: Plan) -> Exchange:
     it stands still. A term changes its state by a share of it in each step, three to a
     hundred in a hundred.
     """
+    moving = plan.model.moving(len(plan.ys))
     size, level = (
-        jnp.sqrt(jnp.mean(values**2, axis=0))
-        for values in (plan.model.library(plan.trajectory[:-1]), plan.trajectory)
+        jnp.sqrt(moving @ values**2 / jnp.maximum(jnp.sum(moving), 1))
+        for values in (
+            plan.model.library(plan.trajectory[:-1]),
+            plan.trajectory[:-1],
+        )
     )
     units = jnp.where(size > 0, level[:, None] / jnp.where(size > 0, size, 1), 0)
     if plan.linear_map is not None:

@@ -16,7 +16,7 @@ from ...model import (
 )
 from ..criterion import AbstractCriterion, observed_values, term_degrees
 from .annealing import Annealing
-from .annealing_start import begin
+from .annealing_start import begin, squared_steps
 from .plan import Plan
 from .unknowns import model_unknowns
 
@@ -112,7 +112,7 @@ def _floor(
     As small as keeps logarithms finite and filters sound, unless they are known.
     """
     known = model_unknowns(model)
-    least = LEAST_NOISE * jnp.mean(jnp.diff(trajectory[1:], axis=0) ** 2, axis=0)
+    least = LEAST_NOISE * squared_steps(trajectory, model)
     # Of what is not seen, as a share of its first distribution.
     least = jnp.where(least > 0, least, LEAST_NOISE * known.initial_noise)
     if isinstance(model.mean, FlowMean):

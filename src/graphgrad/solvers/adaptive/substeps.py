@@ -76,7 +76,7 @@ def doubling(
     used = jnp.where(
         jnp.isnan(ys), 0, change**2 / model_unknowns(model).observation_noise
     )
-    scale = jnp.maximum(jnp.std(trajectory, axis=0), jnp.finfo(trajectory.dtype).tiny)
+    scale = _deviations(model, trajectory)
 
     def memory(moment, x: Array) -> Array:
         slope = model.at(moment).transition.expand(x).slope
@@ -84,7 +84,8 @@ def doubling(
         return jnp.sqrt(jnp.sum(slope**2))
 
     memories = jax.vmap(memory)(model.schedule, trajectory[:-1])
-    return Doubling(jnp.abs(values[0] - values[1]), jnp.sum(used), jnp.median(memories))
+    typical = jnp.nanmedian(_of_moves(model, memories))
+    return Doubling(jnp.abs(values[0] - values[1]), jnp.sum(used), typical)
 
 
 def first_size(model: StateSpaceModel, trajectory: Float[Array, "T_plus_1 Nx"]) -> int:
@@ -100,9 +101,25 @@ def _change(model: StateSpaceModel, trajectory: Array) -> Float[Array, ""]:
     """What doubling changes of most states after an interval, in their deviations."""
     finer = with_substeps(model, 2 * substeps_of(model))
     change = along(model, trajectory[:-1]) - along(finer, trajectory[:-1])
-    scale = jnp.maximum(jnp.std(trajectory, axis=0), jnp.finfo(trajectory.dtype).tiny)
-    size = jnp.max(jnp.abs(change) / scale, axis=1)
-    return jnp.quantile(jnp.where(jnp.isfinite(size), size, jnp.inf), 0.9)
+    size = jnp.max(jnp.abs(change) / _deviations(model, trajectory), axis=1)
+    size = jnp.where(jnp.isfinite(size), size, jnp.inf)
+    return jnp.nanquantile(_of_moves(model, size), 0.9)
+
+
+def _deviations(
+    model: StateSpaceModel, trajectory: Float[Array, "T_plus_1 Nx"]
+) -> Float[Array, "Nx"]:
+    """Standard deviations of the states before each step."""
+    states, moving = trajectory[:-1], model.moving(len(trajectory) - 1)
+    count = jnp.maximum(jnp.sum(moving), 1)
+    away = states - moving @ states / count
+    size = jnp.sqrt(moving @ away**2 / count)
+    return jnp.maximum(size, jnp.finfo(size.dtype).tiny)
+
+
+def _of_moves(model: StateSpaceModel, values: Float[Array, "T"]) -> Float[Array, "T"]:
+    """Values of steps, NaN where a series starts."""
+    return jnp.where(model.moving(len(values)) > 0, values, jnp.nan)
 
 
 @compiled

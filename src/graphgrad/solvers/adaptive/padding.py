@@ -1,0 +1,83 @@
+"""Series rounded up to a few lengths, so that another length compiles nothing new.
+
+Rows after the end are not observed. Each starts a series of its own, so that no
+equation is learnt from it and no prediction runs away.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...model import Schedule, StateSpaceModel
+from ...solution import Solution
+
+LEAST_ROWS = 16
+"""Rows of the shortest series."""
+
+
+def rounded_length(rows: int) -> int:
+    """The next power of two, or three quarters of it.
+
+    Examples:
+        >>> [rounded_length(rows) for rows in (5, 16, 17, 100, 500, 1000, 10_000)]
+        [16, 16, 24, 128, 512, 1024, 12288]
+    """
+    power = 1 << max(rows - 1, LEAST_ROWS - 1).bit_length()
+    return 3 * power // 4 if rows <= 3 * power // 4 and power > LEAST_ROWS else power
+
+
+def padded(
+    ys: Any, model: StateSpaceModel
+) -> tuple[Float[Array, "N Ny"], StateSpaceModel]:
+    """Data and model with rows that tell nothing after the end."""
+    rows = len(ys)
+    more = rounded_length(rows) - rows
+    dtype = model.initial_mean.dtype
+    start = np.asarray(model.initial_mean)
+    schedule = model.schedule
+    if schedule is None:
+        schedule = Schedule(
+            pace=jnp.asarray(np.ones(rows, dtype)),
+            fresh=jnp.asarray(np.zeros(rows, bool)),
+            starts=jnp.asarray(np.broadcast_to(start, (rows, len(start)))),
+        )
+
+    def longer(values: Any, fill: Any) -> Any:
+        if values is None:
+            return None
+        values = np.asarray(values)
+        rest = np.broadcast_to(np.asarray(fill, values.dtype), values[:1].shape)
+        return jnp.asarray(np.concatenate([values, np.repeat(rest, more, axis=0)]))
+
+    schedule = Schedule(
+        pace=longer(schedule.pace, 1),
+        fresh=longer(schedule.fresh, True),
+        starts=longer(schedule.starts, start),
+        inputs=longer(schedule.inputs, 0),
+        later_inputs=longer(schedule.later_inputs, 0),
+        uncertainty=longer(schedule.uncertainty, 1),
+    )
+    model = eqx.tree_at(
+        lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
+    )
+    return longer(ys, np.nan), model
+
+
+def without_padding(solution: Solution, rows: int) -> Solution:
+    """The solution for the rows that there are."""
+
+    def cut(values: Array, length: int) -> Array:
+        return jnp.asarray(np.asarray(values)[:length])
+
+    return eqx.tree_at(
+        lambda s: (s.states, s.state_covariances, s.filtered),
+        solution,
+        (
+            cut(solution.states, rows + 1),
+            cut(solution.state_covariances, rows + 1),
+            cut(solution.filtered, rows),
+        ),
+    )
