@@ -1,5 +1,6 @@
 """Settings for every test: reproducible examples, no deadlines under JIT."""
 
+import os
 from pathlib import Path
 
 import jax
@@ -11,6 +12,8 @@ from helpers import CACHE
 settings.register_profile("graphgrad", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("graphgrad")
 
+# Processes that tests start write nothing to the user's cache folder.
+os.environ["GRAPHGRAD_CACHE"] = "off"
 jax.config.update("jax_compilation_cache_dir", str(CACHE))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 

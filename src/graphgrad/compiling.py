@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
+from .compilation_cache import stored_programs
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -26,7 +28,8 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
     Batched matrix products and factorisations in one program can deadlock on the thread
     pool of XLA's CPU runtime (seen with jaxlib 0.10 on two cores). The option applies
-    to the outermost compilation only, so inside another one it is not set.
+    to the outermost compilation only, so inside another one it is not set. Programs are
+    kept for the next process: see `compilation_cache`.
     """
     outermost = eqx.filter_jit(
         function,
@@ -36,9 +39,10 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        # A new array is a tracer if a compilation is in progress.
-        leaves = [jnp.zeros(()), *jax.tree.leaves((args, kwargs))]
-        inside = any(isinstance(leaf, Tracer) for leaf in leaves)
-        return (inner if inside else outermost)(*args, **kwargs)
+        with stored_programs():
+            # A new array is a tracer if a compilation is in progress.
+            leaves = [jnp.zeros(()), *jax.tree.leaves((args, kwargs))]
+            inside = any(isinstance(leaf, Tracer) for leaf in leaves)
+            return (inner if inside else outermost)(*args, **kwargs)
 
     return call

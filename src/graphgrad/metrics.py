@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .checks import check_choice
+from .compiling import compiled
 
 Matrices = Float[Array | np.ndarray, "... rows columns"]
 Scores = Float[Array, "..."]
@@ -27,6 +28,7 @@ class SupportScores(NamedTuple):
     accuracy: Scores
 
 
+@compiled
 def support_scores(
     estimate: Matrices,
     truth: Matrices,
@@ -75,6 +77,7 @@ def support_scores(
     )
 
 
+@compiled
 def rmse(estimate: Matrices, truth: Matrices) -> Scores:
     """Root mean square error over all entries.
 

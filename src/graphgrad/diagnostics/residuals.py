@@ -213,4 +213,7 @@ def _size(known: np.ndarray) -> str:
 def chi2_tail(statistic: float, degrees: int) -> float:
     """Survival function of the chi-squared distribution."""
     with jax.enable_x64(True):
-        return float(jax.scipy.stats.chi2.sf(statistic, degrees))
+        return float(_chi2_tail(*np.array([statistic, degrees], dtype=float)))
+
+
+_chi2_tail = compiled(jax.scipy.stats.chi2.sf)

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import plots
+from ..compilation_cache import stored_programs
 from ..confidence import Posterior, Stability
 from ..deprecation import renamed
 from ..diagnostics.comparison import Comparison, compare_records
@@ -56,11 +57,14 @@ Found = TypeVar("Found", Stability, Posterior)
 def in_double(
     method: Callable[Concatenate[Self, P], T],
 ) -> Callable[Concatenate[Self, P], T]:
-    """Run a method in double precision without changing the caller's JAX setting."""
+    """Run a method in double precision without changing the caller's JAX setting.
+
+    Its programs are kept for the next process, also those of single operations.
+    """
 
     @wraps(method)
     def call(self: Self, *args: P.args, **kwargs: P.kwargs) -> T:
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), stored_programs():
             return method(self, *args, **kwargs)
 
     return call

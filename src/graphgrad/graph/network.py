@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from ..checks import check_finite, check_positive, check_shape
+from ..compiling import compiled
 from ..library import AbstractLibrary, variable_names
 from ..model.transition import check_dynamics
 from .adjacency import present
@@ -125,10 +126,10 @@ def _strengths(
         check_shape("inputs", u.shape, (len(steps), n_inputs), remedy)
         before, after = (np.concatenate([part, u], axis=1) for part in (before, after))
     with jax.enable_x64(True):
-        phi = np.asarray(library(jnp.asarray(before, dtype=float)))
+        phi = np.asarray(_terms(library, before))
         if dynamics == "flow":
             # Over an interval a flow adds about the mean of its rates at both ends.
-            phi = (phi + np.asarray(library(jnp.asarray(after, dtype=float)))) / 2
+            phi = (phi + np.asarray(_terms(library, after))) / 2
     carried = matrix[:, None] * (library.incidence != 0)
     added = np.tensordot(phi, carried, axes=(1, 2))  # [t, a, b]
     if dynamics == "map":
@@ -138,6 +139,12 @@ def _strengths(
     whole = np.var(steps, axis=0)[:, None]
     parts = np.var(added, axis=0)
     return np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
+
+
+@compiled
+def _terms(library: AbstractLibrary, states: Any) -> Array:
+    """The terms at each row."""
+    return library(states)
 
 
 def _confidence(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:

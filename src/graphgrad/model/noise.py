@@ -116,7 +116,7 @@ class GaussianNoise(AbstractScaleNoise):
 
     @property
     def variances(self) -> Float[Array, "N"]:
-        return jnp.diag(self.covariance)
+        return self.scale**2 if self.diagonal else jnp.diag(self.covariance)
 
     def with_variances(self, variances: Float[Array, "N"]) -> "GaussianNoise":
         """Independent noise of these variances."""

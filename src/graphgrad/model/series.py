@@ -9,6 +9,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float
 
 from ..checks import check_series, check_shape
+from ..compiling import compiled
 from .distributions import AbstractIndependentNoise
 from .state_space import StateSpaceModel
 
@@ -82,6 +83,7 @@ def filled(ys: Float[Array, "T Ny"]) -> Float[Array, "T Ny"]:
     return left + share * (right - left)
 
 
+@compiled
 def in_long_gaps(
     ys: Float[Array, "T Ny"], times: Float[Array, "T"], most: float
 ) -> Bool[Array, "T"]:
