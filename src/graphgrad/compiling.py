@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import equinox as eqx
 import jax
@@ -23,6 +23,10 @@ OPTIONS = {
 """Options of the outermost compilation."""
 
 
+ONCE = OPTIONS | {"xla_backend_optimization_level": 0}
+"""The same for programs that take longer to compile than to run."""
+
+
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Like `equinox.filter_jit`, with matrix products on one CPU thread.
 
@@ -31,9 +35,18 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     to the outermost compilation only, so inside another one it is not set. Programs are
     kept for the next process: see `compilation_cache`.
     """
+    return _compiled(function, OPTIONS)
+
+
+def compiled_once(function: Callable[P, T]) -> Callable[P, T]:
+    """Like `compiled`, for a program that runs once a fit: compiled without effort."""
+    return _compiled(function, ONCE)
+
+
+def _compiled(function: Callable[P, T], options: dict[str, Any]) -> Callable[P, T]:
     outermost = eqx.filter_jit(
         function,
-        compiler_options=OPTIONS,  # pyright: ignore
+        compiler_options=options,  # pyright: ignore
     )
     inner = eqx.filter_jit(function)
 

@@ -86,11 +86,12 @@ def ascend(
         limit=state.limit,
         unknowns=point.unknowns,
         support=point.support,
-        trajectory=point.model.sweep.path,
+        sweep=point.model.sweep,
         active=point.model.active,
         gradient=point.model.gradient,
         metric=step.metric,
         inverse=step.inverse,
+        noise_information=point.model.information.noise,
     )
     return _record(state, point, step, verdict, reached, decision, gain), maximum
 

@@ -1,43 +1,88 @@
 """What the best start found: the solution."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
 
-from ...compiling import compiled
+from ...compiling import compiled_once
 from ...engines.gaussian import one_step_ahead
 from ...solution import Solution
 from ..criterion import observed_values
 from ..persistence import against_persistence
 from ..trees import entry
+from .candidate import Candidate, Exchange, begin_exchange
 from .columns import gather, scatter
 from .outcome import STANDS_OUT, UNSURE, joint_relative_variance, judge
 from .plan import Plan
-from .proposal import one_sign
-from .quadratic_model import quadratic_model
+from .proposal import Maximum, one_sign
+from .runs import ascend_once
 from .subset import best_addition, best_subset, inverse_on, subset_path
 from .substeps import substeps_of
+from .unknowns import Unknowns
 from .variances import restricted
 
 
-@compiled
 def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> Solution:
     """The solution of the best start: regularisation path, standard errors, outcome."""
+    winner, state = _best_start(starts, combined, plan, learn)
+    end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
+    # The program of the ascent, which is compiled already.
+    most = np.int32(settings.climb)
+    _, at_end = ascend_once(end_key, state, plan, most, engine, learn)
+    unknowns = state.at.unknowns
+    return _solution(winner, unknowns, at_end, plan, engine.stochastic, learn, reason)
+
+
+class _Winner(NamedTuple):
+    """The best start, and what all of them found.
+
+    Attributes:
+        best: Its best candidate.
+        done: Whether no change of the support pays.
+        criteria: Of all starts.
+        sweeps: Of all starts.
+    """
+
+    best: Candidate
+    done: Bool[Array, ""]
+    criteria: Float[Array, "starts"]
+    sweeps: Int[Array, "starts"]
+
+
+@compiled_once
+def _best_start(
+    starts: Exchange, combined: Exchange, plan: Plan, learn: tuple[str, ...]
+) -> tuple[_Winner, Exchange]:
+    """The best start, and where the last sweep is made: with the restricted noise."""
     starts = jax.tree.map(lambda *a: jnp.concatenate(a), starts, combined)
-    winner = jnp.argmin(starts.best.criterion)
-    best, done = entry((starts.best, starts.done), winner)
+    number = jnp.argmin(starts.best.criterion)
+    best, done = entry((starts.best, starts.done), number)
     unknowns = best.unknowns
     if "state_noise" in learn:
         noise = restricted(unknowns, best.trajectory, plan, learn)
         noise = jnp.where(plan.free_noise, noise, unknowns.state_noise)
         unknowns = unknowns._replace(state_noise=noise)
-    model = plan.build(unknowns, learn)
-    end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
-    at_end = quadratic_model(
-        end_key, model, best.support, best.trajectory, plan, engine
-    )
-    matrix = at_end.information.coefficients
+    state = begin_exchange(unknowns, best.trajectory)
+    state = state._replace(at=state.at._replace(support=best.support))
+    return _Winner(best, done, starts.best.criterion, starts.sweeps), state
+
+
+@compiled_once
+def _solution(
+    winner: _Winner,
+    unknowns: Unknowns,
+    at_end: Maximum,
+    plan: Plan,
+    stochastic: bool,
+    learn: tuple[str, ...],
+    reason: str,
+) -> Solution:
+    """What the quadratic model of the best start says."""
+    best, model = winner.best, plan.build(unknowns, learn)
+    matrix = at_end.metric
     active, K = at_end.active, plan.free.shape[1]
     here, low, high = (
         gather(each, active).ravel()
@@ -53,24 +98,25 @@ def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> S
     ).coefficients
     path = jnp.clip(path, low, high).reshape(-1, *active.shape)
     path = plan.coefficients(scatter(path, active, K))
-    inverse = inverse_on(matrix, at_end.support)
+    support = gather(at_end.support, active).ravel()
+    inverse = inverse_on(matrix, support)
     errors = jnp.sqrt(jnp.diag(plan.coefficient_covariance(inverse)))
     if plan.linear_map is None:
         errors = scatter(errors.reshape(active.shape), active, K)
     stay = best_subset(
-        *quadratic, at_end.support, inverse, penalty, max_changes=0, signs=signs
+        *quadratic, support, inverse, penalty, max_changes=0, signs=signs
     )
     margin = stay.margin
     if plan.model.dynamics == "flow":
         # A term that stands out this far beyond noise is not left out for sure,
         # whatever its penalty is.
-        gain = best_addition(*quadratic, at_end.support, inverse, signs)
+        gain = best_addition(*quadratic, support, inverse, signs)
         margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
     sweep = at_end.sweep
     ahead = one_step_ahead(model, sweep.filtered)
     error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
     # Steps of a noisy engine never promise nothing.
-    at_maximum = engine.stochastic | (best.decrement < 0.1)
+    at_maximum = stochastic | (best.decrement < 0.1)
     return Solution(
         coefficients=plan.coefficients(unknowns.parameters),
         base=plan.zero,
@@ -87,11 +133,11 @@ def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> S
         filtered=sweep.filtered,
         prices=multiples * plan.multiplier * flat,
         path=path,
-        start_criteria=starts.best.criterion,
-        sweeps=starts.sweeps,
+        start_criteria=winner.criteria,
+        sweeps=winner.sweeps,
         code=judge(
             best.criterion,
-            done & at_maximum,
+            winner.done & at_maximum,
             margin,
             error,
             joint_relative_variance(here, inverse),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...engines.sweep import Sweep
 from ..trees import entry, where_each
 from .candidate import MOST_CHANGES, Candidate, new_candidate
 from .columns import gather, scatter
@@ -28,22 +29,24 @@ class Maximum(NamedTuple):
             also built from nothing, since one with too many terms can be hard to leave.
         unknowns: Coefficients and noises there.
         support: The parameters that are not zero.
-        trajectory: Of the sweep.
+        sweep: The sweep there.
         active: Columns of the active parameters.
         gradient: Of the log-likelihood, in the active parameters.
         metric: Information on these.
         inverse: Of the metric on the support, zeros elsewhere.
+        noise_information: On the logarithms of the variances; None if none is learnt.
     """
 
     reached: Bool[Array, ""]
     limit: Int[Array, ""]
     unknowns: Unknowns
     support: Bool[Array, "R K"]
-    trajectory: Float[Array, "T_plus_1 Nx"]
+    sweep: Sweep
     active: Int[Array, "R A"]
     gradient: Float[Array, "n"]
     metric: Float[Array, "n n"]
     inverse: Float[Array, "n n"]
+    noise_information: Float[Array, "m m"] | None
 
 
 def propose(maximum: Maximum, plan: Plan) -> Candidate:
@@ -75,7 +78,7 @@ def propose(maximum: Maximum, plan: Plan) -> Candidate:
     return new_candidate(
         maximum.unknowns._replace(parameters=jnp.clip(amounts, plan.low, plan.high)),
         scatter(found.support.reshape(columns.shape), columns, K),
-        maximum.trajectory,
+        maximum.sweep.path,
     )
 
 

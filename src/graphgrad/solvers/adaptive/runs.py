@@ -25,7 +25,7 @@ Explored = dict[bytes, Exchange]
 
 
 @compiled
-def _ascend(
+def ascend_once(
     key: PRNGKeyArray,
     state: Exchange,
     plan: Plan,
@@ -33,6 +33,7 @@ def _ascend(
     engine: AbstractEngine,
     learn: tuple[str, ...],
 ) -> tuple[Exchange, Maximum]:
+    """One sweep and the quadratic model there, compiled."""
     return ascend(key, state, plan, most_here, engine, learn)
 
 
@@ -77,7 +78,7 @@ def exchange_each(
                     state = _joined(state, explored[support])
                     break
                 passed.append(support)
-            state, maximum = _ascend(
+            state, maximum = ascend_once(
                 key, state, plan, np.int32(most_here), engine, learn
             )
             if maximum.reached:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ...compiling import compiled
+from ...compiling import compiled, compiled_once
 from ..trees import where_each
 from .annealing import MOST_UNCHANGED, Annealing, anneal
 from .candidate import Exchange, begin_exchange, recombined
@@ -39,7 +39,7 @@ def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annea
     return jax.vmap(one)(jnp.asarray(MULTIPLIERS, plan.ys.dtype), starts)
 
 
-@compiled
+@compiled_once
 def begin_again(before: Annealing, starts: Exchange) -> Annealing:
     """Anneal from recombined starts, unless all starts agree."""
     combined = recombined(starts).at
@@ -55,20 +55,20 @@ def begin_again(before: Annealing, starts: Exchange) -> Annealing:
     )
 
 
-@compiled
+@compiled_once
 def better_starts(new: Exchange, old: Exchange) -> Exchange:
     """For each start the better one."""
     better = new.best.criterion < old.best.criterion
     return jax.vmap(where_each)(better, new, old)
 
 
-@compiled
+@compiled_once
 def begin_exchanges(unknowns: Unknowns, trajectories: Array) -> Exchange:
     """Ready to ascend from the support of each start."""
     return jax.vmap(begin_exchange)(unknowns, trajectories)
 
 
-@compiled
+@compiled_once
 def random_starts(key: Array, starts: Annealing, plan: Plan) -> Exchange:
     """Starts with all terms, of random sizes and signs.
 
@@ -129,7 +129,7 @@ def _with_noise(starts: Exchange, noise: Array) -> Exchange:
     return begin_exchanges(unknowns, starts.best.trajectory)
 
 
-@compiled
+@compiled_once
 def noise_if_needed(
     noisy: Exchange, quiet: Exchange, plan: Plan
 ) -> tuple[Exchange, Plan]:
@@ -166,7 +166,7 @@ def exchange_together(
     return jax.vmap(one)(starts)
 
 
-@compiled
+@compiled_once
 def recombined_starts(starts: Exchange) -> Exchange:
     """New starts from the equations of all."""
     return recombined(starts)

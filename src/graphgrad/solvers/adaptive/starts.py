@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ...compiling import compiled
+from ...compiling import compiled_once
 from ...model import (
     ConstraintSet,
     FlowMean,
@@ -30,7 +30,7 @@ LEAST_NOISE = 1e-6
 """Least variance of the process noise of a step, over the mean square of steps."""
 
 
-@compiled
+@compiled_once
 def begin_fit(
     ys: Array,
     model: StateSpaceModel,

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ...compiling import compiled
+from ...compiling import compiled_once
 from ...engines.gaussian import GaussianSmoother, along, one_step_ahead
 from ...model import FlowMean, StateSpaceModel
 from .unknowns import model_unknowns
@@ -63,7 +63,7 @@ def with_substeps(model: StateSpaceModel, substeps: int | Array) -> StateSpaceMo
     return model.with_mean(mean.with_substeps(substeps))
 
 
-@compiled
+@compiled_once
 def doubling(
     model: StateSpaceModel, ys: Array, trajectory: Float[Array, "T_plus_1 Nx"]
 ) -> Doubling:
@@ -96,7 +96,7 @@ def first_size(model: StateSpaceModel, trajectory: Float[Array, "T_plus_1 Nx"]) 
     return SIZES[-1]
 
 
-@compiled
+@compiled_once
 def _change(model: StateSpaceModel, trajectory: Array) -> Float[Array, ""]:
     """What doubling changes of most states after an interval, in their deviations."""
     finer = with_substeps(model, 2 * substeps_of(model))
@@ -122,7 +122,7 @@ def _of_moves(model: StateSpaceModel, values: Float[Array, "T"]) -> Float[Array,
     return jnp.where(model.moving(len(values)) > 0, values, jnp.nan)
 
 
-@compiled
+@compiled_once
 def alternation(
     model: StateSpaceModel, ys: Array, filtered: Float[Array, "T Nx"]
 ) -> Float[Array, ""]:
