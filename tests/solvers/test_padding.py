@@ -12,7 +12,8 @@ def _compilations(fit) -> int:
     """Number of programs that are compiled while a function runs."""
     count = []
 
-    def listen(event: str, _: float, **__) -> None:
+    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
+        del duration_secs, kwargs
         if event == "/jax/core/compile/backend_compile_duration":
             count.append(event)
 

@@ -35,15 +35,9 @@ def padded(
     """Data and model with rows that tell nothing after the end."""
     rows = len(ys)
     more = rounded_length(rows) - rows
-    dtype = model.initial_mean.dtype
     start = np.asarray(model.initial_mean)
-    schedule = model.schedule
-    if schedule is None:
-        schedule = Schedule(
-            pace=jnp.asarray(np.ones(rows, dtype)),
-            fresh=jnp.asarray(np.zeros(rows, bool)),
-            starts=jnp.asarray(np.broadcast_to(start, (rows, len(start)))),
-        )
+    schedule = with_schedule(model, rows).schedule
+    assert schedule is not None
 
     def longer(values: Any, fill: Any) -> Any:
         if values is None:
@@ -64,6 +58,21 @@ def padded(
         lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
     )
     return longer(ys, np.nan), model
+
+
+def with_schedule(model: StateSpaceModel, rows: int) -> StateSpaceModel:
+    """The model with a schedule, of even steps if it has none."""
+    if model.schedule is not None:
+        return model
+    start, dtype = np.asarray(model.initial_mean), model.initial_mean.dtype
+    schedule = Schedule(
+        pace=jnp.asarray(np.ones(rows, dtype)),
+        fresh=jnp.asarray(np.zeros(rows, bool)),
+        starts=jnp.asarray(np.broadcast_to(start, (rows, len(start)))),
+    )
+    return eqx.tree_at(
+        lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
+    )
 
 
 def without_padding(solution: Solution, rows: int) -> Solution:

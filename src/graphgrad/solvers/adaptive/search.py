@@ -41,9 +41,13 @@ from .substeps import (
     with_substeps,
 )
 from .unknowns import independent_noise
+from .windows import continued
 
 LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 """Shares of what is left of the way to no process noise, in steps of equal ratio."""
+
+HOPELESS = 100.0
+"""Rise of the criterion with less noise from which on noise is needed for sure."""
 
 
 class Search(NamedTuple):
@@ -77,12 +81,15 @@ class Search(NamedTuple):
         leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.multiplier))]
         return any(isinstance(leaf, Tracer) for leaf in leaves)
 
-    def solution(self, model: StateSpaceModel, reason: str) -> Solution:
+    def solution(
+        self, model: StateSpaceModel, reason: str, found: Solution | None = None
+    ) -> Solution:
         """Find terms, coefficients and noises.
 
         Args:
             model: What is known.
             reason: The engine and why it was chosen, in words.
+            found: What a fit of fewer rows found, to go on from.
         """
         ys, key, settings, learn = self.ys, self.key, self.settings, self.learn
         options = {"engine": self.engine, "learn": learn, "settings": settings}
@@ -110,15 +117,21 @@ class Search(NamedTuple):
 
         explored: Explored | None = {} if seen else None
 
-        exchanged = round_of(0, beginning)
+        def first_round() -> Exchange:
+            if found is None:
+                return round_of(0, beginning)
+            going_on = continued(key, found, beginning, plan, self.engine, free)
+            return self._exchange(going_on, plan, free, settings.climb, explored)
+
+        exchanged = first_round()
         if model.dynamics == "flow" and not self.traced:
             needed = _needed_steps(exchanged, plan, free)
             if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
                 plan = plan._replace(model=with_substeps(plan.model, needed))
                 explored = {} if seen else None
-                exchanged = round_of(0, beginning)
-        for number in range(1, settings.rounds):
+                exchanged = first_round()
+        for number in range(1, settings.rounds if found is None else 1):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
         if not seen and np.sum(self.constraints.free) <= FEW_TERMS:
@@ -137,18 +150,26 @@ class Search(NamedTuple):
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it. With all of it gone at once the data would be
             # lost.
-            quiet, less_noise = plan._replace(free_noise=jnp.array(False)), exchanged
-            for share in LESS_NOISE:
-                less_noise = with_less_noise(less_noise, quiet, share)
-                less_noise = self._exchange(
-                    less_noise, quiet, learn, 4 * settings.climb
-                )
-            exchanged, plan = noise_if_needed(exchanged, less_noise, plan)
+            exchanged, plan = self._without_noise(exchanged, plan)
         # The last ascent may take its time: distributions that are not Gaussian, and
         # noises that the data hardly tell, need it.
         combined = recombined_starts(exchanged)
         combined = self._exchange(combined, plan, learn, 4 * settings.climb)
         return finish(key, exchanged, combined, plan, reason=reason, **options)
+
+    def _without_noise(self, noisy: Exchange, plan: Plan) -> tuple[Exchange, Plan]:
+        """The fits without process noise, unless noise is needed."""
+        quiet, less_noise = plan._replace(free_noise=jnp.array(False)), noisy
+        for share in LESS_NOISE:
+            less_noise = with_less_noise(less_noise, quiet, share)
+            most = 4 * self.settings.climb
+            less_noise = self._exchange(less_noise, quiet, self.learn, most)
+            if not self.traced:
+                criteria = less_noise.best.criterion, noisy.best.criterion
+                less, more = (np.min(np.asarray(each)) for each in criteria)
+                if less > more + HOPELESS:
+                    return noisy, plan
+        return noise_if_needed(noisy, less_noise, plan)
 
     @property
     def _slice(self) -> int:

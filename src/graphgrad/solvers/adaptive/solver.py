@@ -32,6 +32,7 @@ from .contradiction import contradicts
 from .padding import padded, without_padding
 from .search import Search
 from .settings import AdaptiveSteps
+from .starts import sees_all_states
 from .substeps import (
     ALTERNATES,
     LEAST_MEMORY,
@@ -42,6 +43,7 @@ from .substeps import (
     with_substeps,
 )
 from .unknowns import LEARNABLE, fitted
+from .windows import window_sizes, windows
 
 
 def adaptive(
@@ -108,9 +110,8 @@ def adaptive(
     ys = checked_series(ys, model, least=3)
     learn, rows = tuple(learn), len(ys)
     traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((ys, model)))
-    pad = not traced and not engine.stochastic
-    if pad:
-        ys, model = padded(ys, model)
+    # Rounded up to a few lengths, each of which is compiled once.
+    round_up = not traced and not engine.stochastic
     n_inputs = model.library.n_states - model.n_states
     resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
@@ -126,20 +127,38 @@ def adaptive(
         settings,
         callback,
     )
+    if not round_up:
+        return _solution(search, model, reason)
+    found = None
+    if sees_all_states(model) and resolved.linear_map is None:
+        for size in window_sizes(rows):
+            few_ys, few = padded(*windows(ys, model, size))
+            found = _solution(search._replace(ys=few_ys), few, reason, found)
+    ys, model = padded(ys, model)
+    found = _solution(search._replace(ys=ys), model, reason, found)
+    return without_padding(found, rows)
+
+
+def _solution(
+    search: Search, model: StateSpaceModel, reason: str, found: Solution | None = None
+) -> Solution:
+    """Fit a model, from what a fit of fewer rows found if there is one."""
     if model.dynamics != "flow":
-        found = search.solution(model, reason)
-    else:
-        found = _with_substeps(search, model, reason)
-    return without_padding(found, rows) if pad else found
+        return search.solution(model, reason, found)
+    return _with_substeps(search, model, reason, found)
 
 
-def _with_substeps(search: Search, model: StateSpaceModel, reason: str) -> Solution:
+def _with_substeps(
+    search: Search, model: StateSpaceModel, reason: str, before: Solution | None
+) -> Solution:
     """Fit a flow with as many steps an interval as it turns out to need."""
     if search.traced or isinstance(model.initial_mean, Tracer):
         return search.solution(model, reason)
     size = int(substeps_of(model))
+    if before is not None:
+        size = max(size, int(before.substeps))
     while True:
-        found = search.solution(with_substeps(model, size), reason)
+        found = search.solution(with_substeps(model, size), reason, before)
         size = int(found.substeps)
         flow = fitted(model, found, search.learn)
         change = doubling(flow, search.ys, found.states)

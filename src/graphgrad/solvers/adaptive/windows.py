@@ -1,0 +1,127 @@
+"""Long series: terms are first looked for in windows of rows, then in more of them.
+
+What a few hundred rows tell is found at their cost. More rows then correct it, in a few
+sweeps from where it is, in steps of eight up to all of them.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...compiling import compiled_once
+from ...engines.sweep import AbstractEngine
+from ...model import Schedule, StateSpaceModel, filled
+from ...solution import Solution
+from .annealing import Annealing
+from .annealing_start import squared_steps
+from .candidate import Exchange, begin_exchange
+from .padding import with_schedule
+from .plan import Plan
+from .unknowns import Unknowns
+
+FIRST_ROWS = 512
+"""Rows in which terms are looked for at first."""
+
+GROWTH = 8
+"""How many times more rows the next windows have."""
+
+WINDOWS = 4
+"""Number of windows, spread evenly."""
+
+WARM_SWEEPS = 6
+"""Sweeps that bring the trajectory from the data to that of known equations."""
+
+FIRST_NOISE = 1e-2
+"""Process noise of the first of these sweeps, over the mean square of a step."""
+
+
+def window_sizes(rows: int) -> list[int]:
+    """Rows of the windows, before all rows are used.
+
+    Examples:
+        >>> window_sizes(600), window_sizes(1000), window_sizes(10_000)
+        ([], [512], [512, 4096])
+    """
+    sizes = []
+    size = FIRST_ROWS
+    while 3 * size <= 2 * rows:
+        sizes.append(size)
+        size *= GROWTH
+    return sizes
+
+
+def windows(
+    ys: Any, model: StateSpaceModel, size: int
+) -> tuple[Float[Array, "N Ny"], StateSpaceModel]:
+    """Windows of a series as series of their own, `size` rows in all."""
+    length = size // WINDOWS
+    begins = np.linspace(0, len(ys) - length, WINDOWS).astype(int)
+    rows = (begins[:, None] + np.arange(length)).ravel()
+    schedule = with_schedule(model, len(ys)).schedule
+    assert schedule is not None
+    # An observation is the state itself: see `sees_all_states`.
+    states = np.asarray(filled(jnp.asarray(ys)))
+    fresh, starts = np.array(schedule.fresh), np.array(schedule.starts)
+    fresh[begins[1:]] = True
+    starts[begins[1:]] = states[begins[1:]]
+    schedule = eqx.tree_at(
+        lambda s: (s.fresh, s.starts),
+        schedule,
+        (jnp.asarray(fresh), jnp.asarray(starts)),
+    )
+    chosen: Schedule = jax.tree.map(
+        lambda leaf: jnp.asarray(np.asarray(leaf)[rows]), schedule
+    )
+    model = eqx.tree_at(
+        lambda m: m.schedule, model, chosen, is_leaf=lambda leaf: leaf is None
+    )
+    return jnp.asarray(np.asarray(ys)[rows]), model
+
+
+def continued(
+    key: Array,
+    found: Solution,
+    beginning: Annealing,
+    plan: Plan,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> Exchange:
+    """One start: where a fit of fewer rows ended."""
+    known = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[0]), beginning)
+    noise = jnp.maximum(jnp.asarray(found.state_noise), plan.floor)
+    unknowns = known.unknowns._replace(
+        parameters=jnp.asarray(found.coefficients) - plan.base,
+        state_noise=noise,
+        observation_noise=jnp.asarray(found.observation_noise),
+    )
+    return _continued(key, unknowns, plan, engine, learn)
+
+
+@compiled_once
+def _continued(
+    key: Array,
+    unknowns: Unknowns,
+    plan: Plan,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> Exchange:
+    noise = unknowns.state_noise
+    length = plan.model.mean.noise_length()
+    most = FIRST_NOISE * squared_steps(plan.trajectory, plan.model) / jnp.mean(length)
+    most = jnp.maximum(most, noise)
+
+    def sweep(trajectory: Array, share: Array) -> tuple[Array, None]:
+        moved = unknowns._replace(state_noise=most ** (1 - share) * noise**share)
+        model = plan.build(moved, tuple(dict.fromkeys((*learn, "state_noise"))))
+        path = engine.sweep(key, model, plan.ys, trajectory).path
+        fine = jnp.all(jnp.isfinite(path))
+        return jnp.where(fine, path, trajectory), None
+
+    shares = jnp.linspace(0, 1, WARM_SWEEPS, dtype=noise.dtype)
+    path, _ = jax.lax.scan(sweep, plan.trajectory, shares)
+    start = begin_exchange(unknowns, path)
+    return jax.tree.map(lambda leaf: leaf[None], start)
