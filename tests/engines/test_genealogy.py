@@ -44,7 +44,7 @@ def test_weights_are_sums_over_the_descendants_at_the_end():
     [
         GaussianNoise(jnp.array([0.5, 2.0])),
         GaussianNoise.of(jnp.array([[2.0, 0.5], [0.5, 1.0]])),
-        ScaledNoise(GaussianNoise(jnp.array([0.5, 2.0])), jnp.array([2.0, 3.0])),
+        ScaledNoise(noise=GaussianNoise(jnp.ones(2)), scale=jnp.array([2.0, 3.0])),
         StudentT(0.25),
     ],
     ids=["diagonal", "full", "scaled", "student"],

@@ -40,8 +40,8 @@ def where_true(
 ) -> tuple[Int[Array, "n"], Int[Array, ""]]:
     """Indices of the true entries, followed by zeros, and the number of them.
 
-    As `jnp.nonzero` of a fixed size, and ten times faster on a CPU: flags are bits of
-    words, so that only the words need a cumulative sum.
+    As `jnp.nonzero` of a fixed size, and 6 to 15 times faster on a CPU for 10 000 to
+    100 000 flags: they are bits of words, and only words need a cumulative sum.
 
     Examples:
         >>> indices, count = where_true(jnp.array([False, True, False, True]))
