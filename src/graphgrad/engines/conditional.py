@@ -47,10 +47,11 @@ def conditional_filter(
     )
     x0 = x0.at[-1].set(reference[0])
     equal = jnp.full(K, -jnp.log(K), ys.dtype)
+    keys = jax.random.split(loop_key, (T, 2))
 
     def step(carry: tuple[Array, Array], inputs: tuple):
         x, log_w = carry
-        (resample_key, draw_key), uniform, y, fixed, moment = inputs
+        resample_key, move, uniform, y, fixed, moment = inputs
         now = model.at(moment)
         distribution = prepared if moment is None else proposal.prepare(now)
         ancestors = RESAMPLING["multinomial"](resample_key, log_w)
@@ -59,7 +60,7 @@ def conditional_filter(
         past = choose(uniform, looking_ahead(now, log_w, x, fixed), stay)
         ancestors = ancestors.at[-1].set(past)
         parents = x[ancestors]
-        x_next = distribution.sample(draw_key, parents, y).at[-1].set(fixed)
+        x_next = distribution.placed(move, parents, y).at[-1].set(fixed)
         log_nu = equal + (
             now.observation.log_prob(y, x_next)
             + now.transition.log_prob(x_next, parents)
@@ -76,7 +77,8 @@ def conditional_filter(
         step,
         (x0, equal),
         (
-            jax.random.split(loop_key, (T, 2)),
+            keys[:, 0],
+            prepared.draws(keys[:, 1], x0.shape, x0.dtype),
             jax.random.uniform(ancestor_key, (T,), ys.dtype),
             ys,
             reference[1:],

@@ -8,7 +8,8 @@ identity on the genealogies of the filter,
     grad = sum_t sum_k om_t^k d/dC log p(x_t^k | x_{t-1}^{a_t^k}; C),
 
 with om_T the final weights and om_{t-1}^j the sum of om_t over the children of j: a
-forward filter, a backward sum of weights, no back-propagation through time.
+forward filter, a backward sum of weights, no back-propagation through time. Particles
+without descendants at T have om = 0, and the sum is over the others only.
 """
 
 from collections.abc import Callable
@@ -21,10 +22,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from ..checks import check_choice
 from ..model import StateSpaceModel, checked_series
 from .differentiable import check_ancestors
+from .genealogy import descendant_weights, where_true
 from .particle import ParticleFilter
 
 Parameters = TypeVar("Parameters")
 GRADIENTS = ("particles", "score")
+_BLOCK = 512  # Particles whose densities are differentiated together.
 
 
 def value_and_gradient(
@@ -73,40 +76,55 @@ def value_and_gradient(
 
 
 def _score(key, build, parameters, ys, particle_filter, length):
-    T, schedule = ys.shape[0], build(parameters).schedule
-    result = particle_filter(key, build(parameters), ys, length=length)
-    used = jnp.ones(T, bool) if length is None else jnp.arange(T) < length
+    model = build(parameters)
+    result = particle_filter(key, model, ys, length=length)
+    first, weights = descendant_weights(result)
+    if length is not None:
+        weights = jnp.where(jnp.arange(len(ys))[:, None] < length, weights, 0)
 
-    def initial_density(parameters, weights):
+    def initial_density(parameters):
         model = build(parameters)
-        density = model.initial_noise.log_prob(
-            result.initial_particles, model.initial_mean
+        return _weighted(
+            first,
+            model.initial_noise.log_prob(result.initial_particles, model.initial_mean),
         )
-        return jnp.sum(weights * density)
 
-    def step_density(parameters, weights, x, parents, y, moment):
+    def density(parameters, y, moment, x, parent):
         model = build(parameters).at(moment)
-        density = model.transition.log_prob(x, parents)
-        density += model.observation.log_prob(y, x)
-        # Avoids 0 * -inf for particles without descendants at T.
-        return jnp.sum(jnp.where(weights > 0, weights * density, 0))
+        return model.transition.log_prob(x, parent) + model.observation.log_prob(y, x)
 
-    def back(carry, inputs):
-        weights, gradient = carry
-        x, before, ancestors, y, used, moment = inputs
-        counted = jnp.where(used, weights, 0)
-        one = jax.grad(step_density)(
-            parameters, counted, x, before[ancestors], y, moment
-        )
-        gradient = jax.tree.map(jnp.add, gradient, one)
-        return (jnp.zeros_like(weights).at[ancestors].add(weights), gradient), None
+    def block_density(parameters, times, weights, *families):
+        now = jax.tree.map(lambda leaf: jnp.asarray(leaf)[times], (ys, model.schedule))
+        every = jax.vmap(density, in_axes=(None, 0, 0, 0, 0))
+        return _weighted(weights, every(parameters, *now, *families))
 
-    before = jnp.concatenate([result.initial_particles[None], result.particles[:-1]])
-    (weights, gradient), _ = jax.lax.scan(
-        back,
-        (jnp.exp(result.log_weights[-1]), jax.tree.map(jnp.zeros_like, parameters)),
-        (result.particles, before, result.ancestors, ys, used, schedule),
-        reverse=True,
+    def add_block(number, gradient):
+        block = _block(number, result, weights, indices, count)
+        one = jax.grad(block_density)(parameters, *block)
+        return jax.tree.map(jnp.add, gradient, one)
+
+    indices, count = where_true(weights.reshape(-1) > 0)
+    blocks = (count + _BLOCK - 1) // _BLOCK
+    start = jax.grad(initial_density)(parameters)
+    return result.log_likelihood, jax.lax.fori_loop(0, blocks, add_block, start)
+
+
+def _block(number, result, weights, indices, count):
+    """Times, weights, states and parents of some of the particles with descendants."""
+    K = weights.shape[1]
+    order = number * _BLOCK + jnp.arange(_BLOCK)
+    chosen = indices.at[order].get(mode="fill", fill_value=0)
+    counted = jnp.where(order < count, weights.reshape(-1)[chosen], 0)
+    times, ancestors = chosen // K, result.ancestors.reshape(-1)[chosen]
+    states = result.particles.reshape(-1, result.particles.shape[-1])
+    parents = jnp.where(
+        times[:, None] == 0,
+        result.initial_particles[ancestors],
+        states[jnp.maximum(times - 1, 0) * K + ancestors],
     )
-    first = jax.grad(initial_density)(parameters, weights)
-    return result.log_likelihood, jax.tree.map(jnp.add, gradient, first)
+    return times, counted, states[chosen], parents
+
+
+def _weighted(weights, density):
+    # Avoids 0 * -inf for particles without descendants at T.
+    return jnp.sum(jnp.where(weights > 0, weights * density, 0))

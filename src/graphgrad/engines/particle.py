@@ -137,16 +137,17 @@ class ParticleFilter(eqx.Module):
         # The first keys of a split do not depend on their number, so that a padded
         # series uses the same draws.
         keys = jax.random.split(loop_key, (T, 2))
+        moves = prepared.draws(keys[:, 1], x0.shape, x0.dtype)
 
         def step(carry: tuple[Array, Array], inputs: tuple):
-            t, (resample_key, draw_key), y, moment = inputs
+            t, resample_key, move, y, moment = inputs
             x, log_w = carry
             now = model.at(moment)
             pi = prepared if moment is None else self.proposal.prepare(now)
             parents, log_w_tilde, ancestors = self._resample(
                 resample_key, x, log_w, detach
             )
-            x_next = pi.sample(draw_key, parents, y)  # line 8
+            x_next = pi.placed(move, parents, y)  # line 8
             if detach:
                 x_next = jax.lax.stop_gradient(x_next)
             log_pi = pi.log_prob(x_next, parents, y)
@@ -172,7 +173,7 @@ class ParticleFilter(eqx.Module):
             return (x_next, log_w_next), (x_next, log_w_next, ancestors, increment)
 
         _, (particles, log_weights, ancestors, increments) = jax.lax.scan(
-            step, (x0, log_w0), (jnp.arange(T), keys, ys, model.schedule)
+            step, (x0, log_w0), (jnp.arange(T), keys[:, 0], moves, ys, model.schedule)
         )
         weights = jnp.exp(log_weights)
         # A particle of zero weight may have overflowed.

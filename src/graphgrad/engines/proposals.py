@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import MutableMapping
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,6 +16,7 @@ from ..model import (
     LinearGaussian,
     StateSpaceModel,
     Transition,
+    standard_normals,
 )
 from .linalg import inverse_root
 from .sweep import ObservedRow
@@ -28,6 +30,25 @@ class AbstractProposalDistribution(eqx.Module):
         self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
     ) -> Float[Array, "K Nx"]:
         """One new particle per particle, smooth in the model's parameters."""
+
+    def draws(
+        self,
+        keys: Array,
+        shape: tuple[int, ...],  # noqa: ARG002
+        dtype: Any,  # noqa: ARG002
+    ) -> Any:
+        """What `sample` draws from each key for particles of a shape.
+
+        As for `AbstractNoise`: drawn for all steps before the loop over time, and the
+        keys themselves if not overridden.
+        """
+        return keys
+
+    def placed(
+        self, drawn: Any, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    ) -> Float[Array, "K Nx"]:
+        """One new particle per particle: `sample`, from one entry of `draws`."""
+        return self.sample(drawn, x, y)
 
     @abstractmethod
     def log_prob(
@@ -62,6 +83,17 @@ class _TransitionDistribution(AbstractProposalDistribution):
     ) -> Float[Array, "K Nx"]:
         return self.transition.sample(key, x)
 
+    def draws(self, keys: Array, shape: tuple[int, ...], dtype: Any) -> Any:
+        return self.transition.draws(keys, shape, dtype)
+
+    def placed(
+        self,
+        drawn: Any,
+        x: Float[Array, "K Nx"],
+        y: Float[Array, "Ny"],  # noqa: ARG002
+    ) -> Float[Array, "K Nx"]:
+        return self.transition.placed(drawn, x)
+
     def log_prob(
         self,
         x_next: Float[Array, "K Nx"],
@@ -78,7 +110,27 @@ class Bootstrap(AbstractProposal):
         return _TransitionDistribution(model.transition)
 
 
-class _GuidedDistribution(AbstractProposalDistribution):
+class _NormalDistribution(AbstractProposalDistribution):
+    """A proposal that moves each particle by normal numbers."""
+
+    def sample(
+        self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    ) -> Float[Array, "K Nx"]:
+        return self.placed(jax.random.normal(key, x.shape, x.dtype), x, y)
+
+    def draws(
+        self, keys: Array, shape: tuple[int, ...], dtype: Any
+    ) -> Float[Array, "T size"]:
+        return standard_normals(keys, shape, dtype)
+
+    @abstractmethod
+    def placed(
+        self, drawn: Float[Array, "..."], x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    ) -> Float[Array, "K Nx"]:
+        """One new particle per particle, from one row of `draws`."""
+
+
+class _GuidedDistribution(_NormalDistribution):
     mean: AbstractMean
     noise: GaussianNoise
     observation: LinearGaussian
@@ -95,11 +147,11 @@ class _GuidedDistribution(AbstractProposalDistribution):
         gain, covariance = _condition(noise, observation, y)
         return mean + innovation @ gain.T, GaussianNoise.of(covariance)
 
-    def sample(
-        self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    def placed(
+        self, drawn: Float[Array, "..."], x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
     ) -> Float[Array, "K Nx"]:
         mean, noise = self._distribution(x, y)
-        return noise.sample(key, mean)
+        return noise.placed(drawn, mean)
 
     def log_prob(
         self,
@@ -135,7 +187,7 @@ class LocallyOptimal(AbstractProposal):
         return _GuidedDistribution(transition.mean, shared, observation)
 
 
-class _LinearisedDistribution(AbstractProposalDistribution):
+class _LinearisedDistribution(_NormalDistribution):
     model: StateSpaceModel
 
     def _distribution(self, x: Array, y: Array) -> tuple[Array, Array]:
@@ -154,11 +206,11 @@ class _LinearisedDistribution(AbstractProposalDistribution):
         covariance = shrink @ Q @ shrink.T + gain @ observed.covariance @ gain.T
         return predicted + gain @ (observed.y - H @ predicted), covariance
 
-    def sample(
-        self, key: PRNGKeyArray, x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
+    def placed(
+        self, drawn: Float[Array, "..."], x: Float[Array, "K Nx"], y: Float[Array, "Ny"]
     ) -> Float[Array, "K Nx"]:
         means, covariances = jax.vmap(self._distribution, in_axes=(0, None))(x, y)
-        z = jax.random.normal(key, means.shape, means.dtype)
+        z = drawn.reshape(means.shape)
         return means + jnp.einsum("kij,kj->ki", jnp.linalg.cholesky(covariances), z)
 
     def log_prob(

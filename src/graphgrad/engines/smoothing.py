@@ -34,6 +34,7 @@ from .conditional import (
     with_finite_particles,
 )
 from .differentiable import AbstractResampling, check_ancestors, resampling_kind
+from .genealogy import descendant_weights
 from .particle import FilterResult, ParticleFilter
 from .proposals import (
     PROPOSALS,
@@ -61,12 +62,7 @@ def genealogy(
     result: FilterResult,
 ) -> Smoothed:
     """Every particle with its parent, with the weight of its descendants at T."""
-
-    def back(weights: Array, ancestors: Array) -> tuple[Array, Array]:
-        return jnp.zeros_like(weights).at[ancestors].add(weights), weights
-
-    final = jnp.exp(result.log_weights[-1])
-    _, weights = jax.lax.scan(back, final, result.ancestors, reverse=True)
+    _, weights = descendant_weights(result)
     return Smoothed(*_families(result), weights, _trace(key, result))
 
 

@@ -24,6 +24,7 @@ from .flow import FlowMean as FlowMean
 from .noise import AbstractNoise as AbstractNoise
 from .noise import AbstractScaleNoise as AbstractScaleNoise
 from .noise import GaussianNoise as GaussianNoise
+from .noise import standard_normals as standard_normals
 from .observation import AbstractObservation as AbstractObservation
 from .observation import GeneralObservation as GeneralObservation
 from .observation import LinearGaussian as LinearGaussian

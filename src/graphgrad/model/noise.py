@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,6 +22,31 @@ class AbstractNoise(eqx.Module):
         self, key: PRNGKeyArray, mean: Float[Array, "*batch N"]
     ) -> Float[Array, "*batch N"]:
         """One draw for each mean, by a map of the key that is smooth in the mean."""
+
+    def draws(
+        self,
+        keys: Array,
+        shape: tuple[int, ...],  # noqa: ARG002
+        dtype: Any,  # noqa: ARG002
+    ) -> Any:
+        """What `sample` draws from each of several keys before it needs the mean.
+
+        A loop over time draws it for all steps at once and gives each step its own to
+        `placed`, because few large draws are faster than many small ones. Here it is
+        the keys themselves: everything is drawn in the loop.
+
+        Args:
+            keys: A vector of random keys.
+            shape: Shape of the means of one step.
+            dtype: Type of the means.
+        """
+        return keys
+
+    def placed(
+        self, drawn: Any, mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch N"]:
+        """One draw for each mean: `sample`, from one entry of `draws`."""
+        return self.sample(drawn, mean)
 
     @abstractmethod
     def log_prob(
@@ -76,6 +102,14 @@ class ScaledNoise(AbstractScaleNoise):
         self, key: PRNGKeyArray, mean: Float[Array, "*batch N"]
     ) -> Float[Array, "*batch N"]:
         return mean + self.scale * (self.noise.sample(key, mean) - mean)
+
+    def draws(self, keys: Array, shape: tuple[int, ...], dtype: Any) -> Any:
+        return self.noise.draws(keys, shape, dtype)
+
+    def placed(
+        self, drawn: Any, mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch N"]:
+        return mean + self.scale * (self.noise.placed(drawn, mean) - mean)
 
     def log_prob(
         self, x: Float[Array, "*#batch N"], mean: Float[Array, "*#batch N"]
@@ -157,7 +191,17 @@ class GaussianNoise(AbstractScaleNoise):
     def sample(
         self, key: PRNGKeyArray, mean: Float[Array, "*batch N"]
     ) -> Float[Array, "*batch N"]:
-        z = jax.random.normal(key, mean.shape, mean.dtype)
+        return self.placed(jax.random.normal(key, mean.shape, mean.dtype), mean)
+
+    def draws(
+        self, keys: Array, shape: tuple[int, ...], dtype: Any
+    ) -> Float[Array, "n size"]:
+        return standard_normals(keys, shape, dtype)
+
+    def placed(
+        self, drawn: Float[Array, "..."], mean: Float[Array, "*batch N"]
+    ) -> Float[Array, "*batch N"]:
+        z = drawn.reshape(mean.shape)
         return mean + (z * self.scale if self.diagonal else z @ self.scale.T)
 
     def log_prob(
@@ -173,3 +217,15 @@ class GaussianNoise(AbstractScaleNoise):
             z, sizes = (x - mean) @ inverse.T, jnp.diag(self.scale)
         constant = jnp.sum(jnp.log(sizes)) + 0.5 * len(sizes) * math.log(2 * math.pi)
         return -0.5 * jnp.sum(z**2, axis=-1) - constant
+
+
+def standard_normals(
+    keys: Array, shape: tuple[int, ...], dtype: Any
+) -> Float[Array, "n size"]:
+    """The normal numbers that each key draws in a shape, as one row per key.
+
+    Rows are flat because vector units work along the last axis: with few states there,
+    a CPU takes three times as long.
+    """
+    size = math.prod(shape)
+    return jax.vmap(lambda key: jax.random.normal(key, (size,), dtype))(keys)

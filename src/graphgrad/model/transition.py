@@ -16,7 +16,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from ..checks import check_choice
 from ..library import AbstractLibrary
 from ..registries import DYNAMICS as DYNAMICS
-from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
+from .noise import (
+    AbstractNoise,
+    AbstractScaleNoise,
+    GaussianNoise,
+    standard_normals,
+)
 
 
 def refuse_form(form: Any) -> None:
@@ -359,7 +364,21 @@ class Transition(eqx.Module):
         """One next state for each state."""
         if self.same_noise:
             return self._shared(x).sample(key, self.mean(x))
-        z = jax.random.normal(key, x.shape, x.dtype)
+        return self.placed(jax.random.normal(key, x.shape, x.dtype), x)
+
+    def draws(self, keys: Array, shape: tuple[int, ...], dtype: Any) -> Any:
+        """What `sample` draws from each key for states of a shape; see the noise."""
+        if self.same_noise:
+            return self.noise.draws(keys, shape, dtype)
+        return standard_normals(keys, shape, dtype)
+
+    def placed(
+        self, drawn: Any, x: Float[Array, "*batch Nx"]
+    ) -> Float[Array, "*batch Nx"]:
+        """One next state for each state: `sample`, from one entry of `draws`."""
+        if self.same_noise:
+            return self._shared(x).placed(drawn, self.mean(x))
+        z = drawn.reshape(x.shape)
         return self.mean(x) + jnp.einsum("...ij,...j->...i", self._roots(x), z)
 
     def log_prob(
