@@ -65,8 +65,9 @@ def take_step(
     plan: Plan,
     engine: AbstractEngine,
     learn: tuple[str, ...],
+    size: int | None = None,
 ) -> Point:
-    """Take the step, or a share of it, and sweep from there."""
+    """Take the step, or a share of it, and sweep from there; `size` as for `ascend`."""
     moved = _moved(state.at.unknowns, state.step, state.share, learn, plan.floor)
     parameters = jnp.clip(moved.parameters, plan.low, plan.high)
     dropped = (parameters == 0) & (moved.parameters != 0)
@@ -82,6 +83,7 @@ def take_step(
         plan,
         engine,
         noise=tuple(name for name in learn if name.endswith("_noise")),
+        size=size,
     )
     if "initial" in learn:
         unknowns = learn_initial(model.sweep, unknowns)

@@ -70,12 +70,15 @@ def ascend(
     most_here: Int[Array, ""] | int,
     engine: AbstractEngine,
     learn: tuple[str, ...],
+    size: int | None = None,
 ) -> tuple[Exchange, Maximum]:
     """One sweep, and the quadratic model there.
 
-    Its `reached` says whether the terms are to be changed by it.
+    Its `reached` says whether the terms are to be changed by it. It is that in `size`
+    terms of each equation, at least those of the support: the fewer, the faster. None
+    is as many as terms are exchanged with.
     """
-    point = take_step(key, state, plan, engine, learn)
+    point = take_step(key, state, plan, engine, learn, size)
     step = scoring_step(point, state, plan, engine, learn)
     verdict = _accept(point, step, state, engine, most_here)
     reached = _reached(point, step, verdict, plan)

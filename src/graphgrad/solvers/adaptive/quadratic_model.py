@@ -22,6 +22,11 @@ MOST_COEFFICIENTS = 640
 """Coefficients whose joint information is taken; of more, those that matter most."""
 
 
+def active_terms(n_states: int, n_terms: int) -> int:
+    """Terms of an equation with which terms are exchanged."""
+    return min(n_terms, max(16, MOST_COEFFICIENTS // n_states))
+
+
 class QuadraticModel(NamedTuple):
     """Gradient and information at a point, over all active terms.
 
@@ -53,8 +58,21 @@ def quadratic_model(
     engine: AbstractEngine,
     *,
     noise: tuple[str, ...] = (),
+    size: int | None = None,
 ) -> QuadraticModel:
-    """Sweep from a trajectory; take gradient and information, also of these noises."""
+    """Sweep from a trajectory; take gradient and information.
+
+    Args:
+        key: Random key.
+        model: The model.
+        support: Its terms.
+        start: The trajectory.
+        plan: What stays the same.
+        engine: How the hidden trajectory is inferred.
+        noise: Variances of which information is taken, too.
+        size: Number of active terms of an equation, at least those of the model; None
+            for as many as terms are exchanged with.
+    """
     score = slope = None
     if engine.differentiable:
         sweep, (score, slope) = _scored_sweep(key, model, start, plan, engine)
@@ -69,7 +87,7 @@ def quadratic_model(
         missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
     if plan.linear_map is None:
         others = stand_ins(terms, missed, model.coefficients - plan.base)
-        size = min(M, max(16, MOST_COEFFICIENTS // Nx))
+        size = active_terms(Nx, M) if size is None else size
         active = columns = screen(data, support, plan.free, size, others)
     else:
         active = jnp.broadcast_to(jnp.arange(M), (Nx, M))

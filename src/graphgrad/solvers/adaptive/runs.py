@@ -19,6 +19,10 @@ from .candidate import Exchange
 from .exchange import ascend, change_terms
 from .plan import Plan
 from .proposal import Maximum
+from .quadratic_model import active_terms
+
+FEW_COEFFICIENTS = 200
+"""Coefficients of which the whole information costs little."""
 
 Explored = dict[bytes, Exchange]
 """Where the ascents on supports led, by the support."""
@@ -32,9 +36,10 @@ def ascend_once(
     most_here: Any,
     engine: AbstractEngine,
     learn: tuple[str, ...],
+    size: int | None = None,
 ) -> tuple[Exchange, Maximum]:
     """One sweep and the quadratic model there, compiled."""
-    return ascend(key, state, plan, most_here, engine, learn)
+    return ascend(key, state, plan, most_here, engine, learn, size)
 
 
 @compiled
@@ -78,10 +83,12 @@ def exchange_each(
                     state = _joined(state, explored[support])
                     break
                 passed.append(support)
-            state, maximum = ascend_once(
-                key, state, plan, np.int32(most_here), engine, learn
-            )
+            size = _fewest_terms(state, plan)
+            at = key, state, plan, np.int32(most_here), engine, learn
+            state, maximum = ascend_once(*at, size)
             if maximum.reached:
+                if size is not None:  # terms are exchanged with more of them
+                    maximum = ascend_once(*at)[1]
                 state = _change_terms(state, maximum, plan)
             if int(state.sweeps) % 10 == 0:
                 watch(state)
@@ -96,6 +103,16 @@ def exchange_each(
         for i in range(len(each.done))
     ]
     return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *ends)
+
+
+def _fewest_terms(state: Exchange, plan: Plan) -> int | None:
+    """Terms of an equation that an ascent needs, in steps of two; None for all."""
+    Nx, M = plan.base.shape
+    if plan.linear_map is not None or Nx * M <= FEW_COEFFICIENTS:
+        return None
+    most = int(np.max(np.sum(np.asarray(state.at.support), axis=1)))
+    size = max(8, 1 << max(most - 1, 0).bit_length())
+    return size if 2 * size <= active_terms(Nx, M) else None
 
 
 def _joined(state: Exchange, other: Exchange) -> Exchange:
