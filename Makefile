@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock benchmarks browser clean
+.PHONY: demo test check bench format lock browser clean
 
 demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
@@ -20,6 +20,9 @@ test: $(READY) browser  ## every test, every linter, every documented example
 
 check: $(READY)  ## what fits in two minutes: all but tests that are marked slow
 	$(PYTEST) tests -m "not slow"
+
+bench: $(READY)  ## speed, written into docs/speed.md; needs a machine with nothing else to do
+	$(BIN)/python -m benchmarks.speed
 
 format: $(READY)
 	$(BIN)/ruff format .

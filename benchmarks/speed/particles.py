@@ -14,6 +14,7 @@ particles`.
 """
 
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -124,11 +125,14 @@ def _interleaved(programs: dict[str, Program], repeats: int) -> dict[str, np.nda
 
 
 def main() -> None:
+    parser = ArgumentParser(description="Time of the particle filter and its score.")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    repeats = parser.parse_args().repeats
     if not jax.config.jax_enable_x64:  # pyright: ignore
         raise SystemExit("Set JAX_ENABLE_X64=1: the table is in double precision.")
     print("| program | K | best, ms | times ours | quartiles |")
     print("|---|---:|---:|---:|---:|")
-    for row in rows():
+    for row in rows(repeats):
         name, size = row["program"], row["particles"]
         if "missing" in row:
             print(f"| {name} | {size} | not installed | | |", flush=True)

@@ -1,0 +1,166 @@
+"""Measure speed, and write tables and a picture into docs/speed.md.
+
+    make bench                                  # up to T = 10 000: some minutes
+    python -m benchmarks.speed --long           # up to T = 100 000
+    python -m benchmarks.speed --quick --docs /tmp/docs    # does it work?
+
+Needs a machine with nothing else to do.
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from .fits import (
+    ROOT,
+    Row,
+    arguments,
+    cold_table,
+    compiled_rows,
+    compiled_table,
+    rows,
+)
+
+BEGIN, END = "<!-- measured -->", "<!-- end measured -->"
+PACKAGES = ("jax", "jaxlib", "numpy", "pysindy")
+ONE_CORE = {
+    "JAX_ENABLE_X64": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+}
+
+
+def shown(measured: Iterator[Row]) -> Iterator[Row]:
+    """The same rows, each named on the screen when it is there."""
+    for row in measured:
+        print(
+            f"{row['system']}, {row['dynamics']}, {row['states']} states, "
+            f"T = {row['steps']}, programs on disk: {row['on_disk']}: first fit "
+            f"{row['first']:.1f} s, compiled {min(row['repeats']):.3g} s",
+            file=sys.stderr,
+            flush=True,
+        )
+        yield row
+
+
+def particles_table(repeats: int | None) -> str:
+    """The table of `particles`, from a process on one core where that can be had."""
+    pinned = ["taskset", "-c", "0"] if shutil.which("taskset") else []
+    command = [*pinned, sys.executable, "-m", "benchmarks.speed.particles"]
+    if repeats is not None:
+        command += ["--repeats", str(repeats)]
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | ONE_CORE,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.strip()
+
+
+def conditions() -> str:
+    """Command, versions and number of cores."""
+    size = [word for word in sys.argv[1:] if word in ("--long", "--quick")]
+    command = " ".join(["python -m benchmarks.speed", *size])
+    found = [f"Python {platform.python_version()}"]
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"no {name}")
+    return f"`{command}`, {os.cpu_count()} cores:\n{', '.join(found)}."
+
+
+def section(measured: list[Row], particles: str) -> str:
+    """All that is between the two markers."""
+    return f"""{conditions()}
+
+The first fit of a process, Lorenz 63, T = 100, `degree=2`, without compiled programs on
+the disk and with all of them; beside it the same fit repeated, and a fit of a series
+with one more row in the same process:
+
+{cold_table(measured)}
+
+Compiled fits: best and slowest of the repeats, F1 of the support, and peak memory of
+the process with its compilation. Beside them PySINDy's STLSQ on the same data: one fit
+with its default threshold, and the threshold with the lowest BIC on the grid of the
+[scoreboards](scoreboards.md). A ratio above 1 means that graphgrad takes longer.
+
+{compiled_table(measured)}
+
+![Time of a compiled fit against length and number of states](plots/speed.png)
+
+Value and gradient of the log-likelihood by a particle filter, on one core, in double
+precision ([speed-particles.md](speed-particles.md)):
+
+{particles}"""
+
+
+def write_section(page: Path, text: str) -> None:
+    """Replace what is between the markers of a page."""
+    before = page.read_text("utf-8")
+    between = re.compile(f"{BEGIN}.*{END}", re.DOTALL)
+    if not between.search(before):
+        raise SystemExit(f"{page} has no line {BEGIN} and none {END} after it.")
+    after = between.sub(lambda _: f"{BEGIN}\n{text}\n{END}", before)
+    page.write_text(after, "utf-8")
+
+
+def draw(measured: list[Row], file: Path) -> None:
+    """Time of a compiled fit against length and number of states."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(8, 3.4), sharey=True, layout="constrained"
+    )
+    panels = (
+        (left, "Lorenz 63", "steps", "length T, 3 states"),
+        (right, "Lorenz 96", "states", "number of states, T = 200"),
+    )
+    for axes, system, quantity, label in panels:
+        here = [row for row in compiled_rows(measured) if row["system"] == system]
+        for dynamics, style in (("map", "o-"), ("flow", "s--")):
+            points = [
+                (row[quantity], min(row["repeats"]))
+                for row in here
+                if row["dynamics"] == dynamics
+            ]
+            if points:
+                axes.loglog(*zip(*points, strict=True), style, label=dynamics)
+        axes.set(title=system, xlabel=label)
+        ticks = sorted({row[quantity] for row in here})
+        axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+        axes.legend(loc="upper left")
+    left.set_ylabel("compiled fit, s")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = arguments("Measure speed, and write it into docs/speed.md.")
+    parser.add_argument(
+        "--docs", type=Path, default=ROOT / "docs", help="folder with speed.md"
+    )
+    options = parser.parse_args()
+    # Fits first: this process must be small for their peak memory.
+    measured = list(shown(rows(long=options.long, quick=options.quick)))
+    particles = particles_table(3 if options.quick else None)
+    draw(measured, options.docs / "plots" / "speed.png")
+    write_section(options.docs / "speed.md", section(measured, particles))
+
+
+if __name__ == "__main__":
+    main()
