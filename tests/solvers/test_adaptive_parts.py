@@ -463,10 +463,11 @@ class Recursion:
             gains.append(gain)
         return np.array(covariances), np.array(gains)
 
-    def innovations(self, C):
-        """With the gains of the model's own coefficients."""
+    def innovations(self, C, gains=None):
+        """With the gains of the model's own coefficients, unless others are given."""
         m, all_ = self.mean, []
-        for y, gain in zip(self.ys, self.gains, strict=True):
+        gains = self.gains if gains is None else gains
+        for y, gain in zip(self.ys, gains, strict=True):
             predicted = C @ np.array([1, *m])
             surprise = y - self.H @ predicted
             m = predicted + gain @ surprise
@@ -507,10 +508,13 @@ def test_information_is_that_of_the_innovations(seen, x64):
         Q, R = kalman.Q.copy(), kalman.R.copy()
         Q[np.diag_indices(2)] *= np.exp(logs[:2])
         R[np.diag_indices(len(R))] *= np.exp(logs[2:])
-        return kalman.covariances(Q, R)[0]
+        return kalman.covariances(Q, R)
 
-    dS = slopes(scaled, np.zeros(2 + len(kalman.R)))
+    none = np.zeros(2 + len(kalman.R))
+    dS = slopes(lambda logs: scaled(logs)[0], none)
+    dv = slopes(lambda logs: kalman.innovations(kalman.C, scaled(logs)[1]), none)
     expected = 0.5 * np.einsum("tij,atjk,tkl,btli->ab", weigh, dS, weigh, dS)
+    expected += np.einsum("ati,tij,btj->ab", dv, weigh, dv)
     assert found.noise is not None
     np.testing.assert_allclose(found.noise, expected, rtol=1e-6, atol=1e-8)
     # One of the noises: a block of the same matrix.

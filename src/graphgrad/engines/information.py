@@ -216,10 +216,10 @@ def _filter(
 
 def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:
     """A X A' for many symmetric X, as two large products."""
-    m, n, _ = X.shape
-    once = (A @ X.transpose(1, 0, 2).reshape(n, m * n)).reshape(-1, m, n)
-    twice = A @ once.transpose(2, 1, 0).reshape(n, -1)  # of the transposes
-    return twice.reshape(-1, m, len(A)).transpose(1, 0, 2)
+    (m, n, _), a = X.shape, len(A)
+    once = (A @ X.transpose(1, 0, 2).reshape(n, m * n)).reshape(a, m, n)
+    twice = A @ once.transpose(2, 1, 0).reshape(n, m * a)  # of the transposes
+    return twice.reshape(a, m, a).transpose(1, 0, 2)
 
 
 def _squares(A: Float[Array, "a n"], d: Float[Array, "n"]) -> Float[Array, "n a a"]:

@@ -31,7 +31,7 @@ def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> S
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
     # The program of the ascent, which is compiled already.
     most = np.int32(settings.climb)
-    _, at_end = ascend_once(end_key, state, plan, most, engine, learn)
+    _, at_end = ascend_once(end_key, state, plan, most, engine, learn, None)
     unknowns = state.at.unknowns
     return _solution(winner, unknowns, at_end, plan, engine.stochastic, learn, reason)
 

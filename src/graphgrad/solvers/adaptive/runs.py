@@ -36,7 +36,7 @@ def ascend_once(
     most_here: Any,
     engine: AbstractEngine,
     learn: tuple[str, ...],
-    size: int | None = None,
+    size: int | None,
 ) -> tuple[Exchange, Maximum]:
     """One sweep and the quadratic model there, compiled."""
     return ascend(key, state, plan, most_here, engine, learn, size)
@@ -76,6 +76,7 @@ def exchange_each(
 
     def finished(state: Exchange) -> Exchange:
         passed: list[bytes] = []
+        sweeps_before = int(state.sweeps)
         while not state.done and state.sweeps < sweeps:
             support = np.asarray(state.at.support).tobytes()
             if explored is not None and not state.sweeps_here and not state.again:
@@ -88,10 +89,12 @@ def exchange_each(
             state, maximum = ascend_once(*at, size)
             if maximum.reached:
                 if size is not None:  # terms are exchanged with more of them
-                    maximum = ascend_once(*at)[1]
+                    maximum = ascend_once(*at, None)[1]
                 state = _change_terms(state, maximum, plan)
             if int(state.sweeps) % 10 == 0:
                 watch(state)
+        if int(state.sweeps) > sweeps_before:
+            watch(state)
         state = jax.tree.map(np.asarray, state)
         if explored is not None and np.isfinite(state.best.criterion):
             explored.update(dict.fromkeys(passed, state))

@@ -109,9 +109,6 @@ def adaptive(
     _check_learnable(model, learn)
     ys = checked_series(ys, model, least=3)
     learn, rows = tuple(learn), len(ys)
-    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((ys, model)))
-    # Rounded up to a few lengths, each of which is compiled once.
-    round_up = not traced and not engine.stochastic
     n_inputs = model.library.n_states - model.n_states
     resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
@@ -127,8 +124,12 @@ def adaptive(
         settings,
         callback,
     )
-    if not round_up:
+    traced = search.traced or any(
+        isinstance(leaf, Tracer) for leaf in jax.tree.leaves(model)
+    )
+    if traced or engine.stochastic:
         return _solution(search, model, reason)
+    # Rounded up to a few lengths, each of which is compiled once.
     found = None
     if sees_all_states(model) and resolved.linear_map is None:
         for size in window_sizes(rows):
