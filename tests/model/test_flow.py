@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
@@ -214,10 +215,36 @@ def test_information_is_the_curvature_of_the_likelihood(x64):
     def value(C):
         return engine.log_likelihood(model.with_coefficients(C), ys, path)
 
-    hessian = -jax.hessian(value)(model.coefficients).reshape(6, 6)
+    gradient, width = jax.jit(jax.grad(value)), 1e-5
+
+    def column(number):
+        step = width * np.eye(6)[number].reshape(2, 3)
+        ends = (gradient(model.coefficients + sign * step) for sign in (1, -1))
+        above, below = ends
+        return np.asarray(above - below).ravel() / (2 * width)
+
+    hessian = -np.stack([column(number) for number in range(6)])
     scale = np.sqrt(np.diag(found))
-    difference = (np.asarray(hessian) - found) / np.outer(scale, scale)
+    difference = (hessian - found) / np.outer(scale, scale)
     assert np.abs(difference).max() < 0.25
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_derivatives_of_expansions_of_many_states(degree, x64):
+    """Of a linear flow, too, whose slope is the same everywhere."""
+    library = gg.Polynomial(2, degree)
+    model = gg.state_space_model(
+        library, state_noise=0.2, observation_noise=0.1, dynamics="flow", dt=0.1
+    )
+    states = jax.random.normal(KEY, (4, 2))
+    C = jax.random.normal(jax.random.key(1), (2, library.n_terms))
+
+    def total(C):
+        expand = jax.vmap(model.with_coefficients(jnp.asarray(C)).transition.expand)
+        found = expand(states)
+        return sum(jnp.sum(jnp.sin(leaf)) for leaf in (found.slope, found.covariance))
+
+    check_grads(total, (C,), order=1, modes=["rev"], eps=1e-6)
 
 
 @pytest.mark.slow

@@ -157,6 +157,10 @@ class FlowMean(AbstractLibraryMean):
             sensitivity=None if sized is None else jnp.zeros((n, sized), x.dtype),
             turning=None if sized is None else jnp.zeros((M, n), x.dtype),
         )
+        # All of it varies with the state, also where the flow is linear: the derivative
+        # of what does not vary over a batch would be counted once for each member.
+        varying = 0 * x[0]
+        start = jax.tree.map(lambda leaf: leaf + varying, start)
         shared = self, factor, active
         found = repeat(_expand_step, start, shared, self.substeps, MOST_SUBSTEPS)
         if found.sources is not None:

@@ -6,14 +6,14 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array
 
 
 def repeat(
     step: Callable[[Any, Array, Any], Any],
     start: Any,
     values: Any,
-    times: Int[Array, ""],
+    times: Any,
     most: int,
 ) -> Any:
     """Take a step several times; differentiable in reverse mode.
@@ -21,9 +21,10 @@ def repeat(
     Args:
         step: From what is carried, the number of the step and `values`, to what is
             carried on. It must not close over values that are differentiated.
-        start: What is carried, at first.
+        start: What is carried, at first. Under `vmap` all of it must vary over the
+            batch, or derivatives are wrong.
         values: What all steps share.
-        times: Number of steps.
+        times: Number of steps, which may be known at run time only.
         most: The largest number of steps; with more, derivatives are wrong.
 
     Examples:

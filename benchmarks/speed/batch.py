@@ -1,0 +1,51 @@
+"""Many fits as one batch, on the device that JAX uses: an accelerator, or the CPU.
+
+python -m benchmarks.speed.batch lorenz63 150 200
+python -m benchmarks.speed.batch lorenz96 150 200
+"""
+
+import sys
+import time
+
+import jax
+import numpy as np
+
+import graphgrad as gg
+
+LEARN = ("state_noise", "observation_noise")
+
+
+def measure(name: str, fits: int, rows: int) -> dict[str, float]:
+    """Seconds of the first run and of a second one, and the share of right terms."""
+    system = getattr(gg.systems, name)(dt=0.02 if name == "lorenz63" else 0.025)
+    keys = jax.random.split(jax.random.key(0), fits)
+    draws = [system.simulate(key, steps=rows, scheme="euler") for key in keys]
+    ys = np.stack([np.asarray(draw.observations) for draw in draws])
+    model = system.model(dynamics="map")
+
+    def fit(key, ys):
+        found = gg.adaptive(key, ys, model, learn=LEARN)
+        return found.coefficients, found.code
+
+    batch = jax.jit(jax.vmap(fit))
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        coefficients, _ = jax.block_until_ready(batch(keys, ys))
+        seconds.append(time.perf_counter() - start)
+    truth = np.asarray(system.coefficients(dynamics="map")) != 0
+    right = np.all((np.asarray(coefficients) != 0) == truth, axis=(1, 2))
+    return {"first": seconds[0], "again": seconds[1], "right": float(right.mean())}
+
+
+def main() -> None:
+    """Measure what the command line names."""
+    name, fits, rows = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    with jax.enable_x64(True):
+        found = measure(name, fits, rows)
+    print(f"{name}, {fits} fits of {rows} rows on {jax.devices()[0].device_kind}:")
+    print("  " + ", ".join(f"{key} {value:.3g}" for key, value in found.items()))
+
+
+if __name__ == "__main__":
+    main()
