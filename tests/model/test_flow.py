@@ -242,6 +242,7 @@ def test_derivatives_of_expansions_of_many_states(degree, x64):
     def total(C):
         expand = jax.vmap(model.with_coefficients(jnp.asarray(C)).transition.expand)
         found = expand(states)
+        assert found.covariance is not None
         return sum(jnp.sum(jnp.sin(leaf)) for leaf in (found.slope, found.covariance))
 
     check_grads(total, (C,), order=1, modes=["rev"], eps=1e-6)
