@@ -69,6 +69,16 @@ class Filtered(NamedTuple):
     increment: Float[Array, "*T"]
     row: AffineRow
 
+    @property
+    def precision(self) -> Float[Array, "*T Ny Ny"]:
+        """Inverse covariance of the innovation."""
+        return self.whiten.mT @ self.whiten
+
+    @property
+    def gain(self) -> Float[Array, "*T Nx Ny"]:
+        """Derivative of the filtered mean in the observation."""
+        return self.predicted_covariance @ self.row.matrix.mT @ self.precision
+
 
 def filter_row(
     mean: Float[Array, "Nx"],
@@ -208,14 +218,12 @@ def row_derivatives(
     Those in what is data, the centres and variances, are zero; that in an observation
     matrix is not computed, and zero as well.
     """
-    row, whiten = filtered.row, filtered.whiten
+    row, precision, gain = filtered.row, filtered.precision, filtered.gain
     before = jnp.concatenate([start[0][None], filtered.mean[:-1]])
     P = jnp.concatenate([start[1][None], filtered.covariance[:-1]])
     r, N = adjoint.predicted_slope, adjoint.predicted_curvature
     outer = jnp.einsum("ti,tj->tij", r, r) - N
     q, M = adjoint.slope[1:], adjoint.curvature[1:]
-    precision = whiten.mT @ whiten
-    gain = filtered.predicted_covariance @ row.matrix.mT @ precision
     u = jnp.einsum("tij,tj->ti", precision, filtered.innovation)
     u -= jnp.einsum("tij,ti->tj", gain, q)
     D = precision + gain.mT @ M @ gain

@@ -160,8 +160,7 @@ def _covariance_derivatives(
     """
     F, H, whiten = filtered.row.slope, filtered.row.matrix, filtered.whiten
     shrink, p, q = filtered.shrink, process.shape[1], seen.shape[1]
-    precision = whiten.mT @ whiten
-    gain = filtered.predicted_covariance @ H.mT @ precision
+    precision, gain = filtered.precision, filtered.gain
     each, outer = jax.vmap(_between), jax.vmap(_squares)
     entered = each(shrink, process)
     if q:

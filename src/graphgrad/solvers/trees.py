@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int
 
 
@@ -20,3 +21,8 @@ def where_each(condition: Bool[Array, ""], new: Any, old: Any) -> Any:
 def entry(tree: Any, index: Int[Array, ""] | int) -> Any:
     """The tree of one entry along the first axis of every leaf."""
     return jax.tree.map(lambda leaf: leaf[index], tree)
+
+
+def host_entry(tree: Any, index: int) -> Any:
+    """One entry of stacked arrays, taken without compiling anything."""
+    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[index]), tree)

@@ -12,6 +12,7 @@ from ...engines import AbstractEngine
 from ...model import ConstraintSet, StateSpaceModel
 from ...solution import Solution
 from ..criterion import AbstractCriterion
+from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
 from .finish import finish
@@ -99,7 +100,7 @@ class Search(NamedTuple):
         penalty = self.criterion, self.multiplier
         plan, beginning = begin_fit(ys, model, *penalty, self.constraints, learn, gaps)
         if model.dynamics == "flow" and not self.traced:
-            first = _entry(beginning.unknowns, 0)
+            first = host_entry(beginning.unknowns, 0)
             size = first_size(plan.build(first, ()), plan.trajectory)
             size = max(size, int(substeps_of(model)))
             plan = plan._replace(model=with_substeps(plan.model, size))
@@ -233,15 +234,10 @@ class Search(NamedTuple):
         )
 
 
-def _entry(tree: Any, index: int) -> Any:
-    """One entry of stacked arrays, taken without compiling anything."""
-    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[index]), tree)
-
-
 def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:
     """Steps an interval that the best start needs."""
     winner = int(np.argmin(np.asarray(starts.best.criterion)))
-    best = _entry(starts.best, winner)
+    best = host_entry(starts.best, winner)
     model = plan.build(best.unknowns, learn)
     change = doubling(model, plan.ys, best.trajectory)
     return next_size(change, int(substeps_of(model))) or SIZES[-1]

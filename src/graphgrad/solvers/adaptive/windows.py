@@ -16,6 +16,7 @@ from ...compiling import compiled_once
 from ...engines.sweep import AbstractEngine
 from ...model import Schedule, StateSpaceModel, filled
 from ...solution import Solution
+from ..trees import host_entry
 from .annealing import Annealing
 from .annealing_start import squared_steps
 from .candidate import Exchange, begin_exchange
@@ -91,9 +92,9 @@ def continued(
     learn: tuple[str, ...],
 ) -> Exchange:
     """One start: where a fit of fewer rows ended."""
-    known = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[0]), beginning)
+    known = host_entry(beginning.unknowns, 0)
     noise = jnp.maximum(jnp.asarray(found.state_noise), plan.floor)
-    unknowns = known.unknowns._replace(
+    unknowns = known._replace(
         parameters=jnp.asarray(found.coefficients) - plan.base,
         state_noise=noise,
         observation_noise=jnp.asarray(found.observation_noise),
