@@ -277,7 +277,7 @@ def random_sweep(seed=0):
 
 def completed(sweep, library, C):
     model = gg.state_space_model(library, state_noise=1.0, observation_noise=1.0)
-    return complete(sweep, model.with_coefficients(C))
+    return complete(sweep, model.with_coefficients(C), gg.GaussianSmoother())
 
 
 @jit

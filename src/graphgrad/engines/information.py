@@ -25,17 +25,21 @@ from ..model.transition import Expansion, by_equation, squares
 from .affine import AffineRow, Filtered, filter_rows
 from .sweep import ObservedRow
 
+MOST_VARIANCES = 16
+"""Variances whose joint information is taken; of more, state by state."""
+
 
 class Information(NamedTuple):
     """Fisher information of the data on the parameters.
 
     Attributes:
-        coefficients: Of the active coefficients, row by row.
+        coefficients: Of the active coefficients, equation by equation; or a matrix for
+            each equation.
         noise: Of the logarithms of the variances of process and then measurement
             noise, zeros for those not requested; None if none was.
     """
 
-    coefficients: Float[Array, "n n"]
+    coefficients: Float[Array, "*Nx n n"]
     noise: Float[Array, "m m"] | None
 
 
@@ -46,6 +50,7 @@ def information(
     active: Int[Array, "Nx A"],
     *,
     noise: tuple[str, ...] = (),
+    joint: bool = True,
 ) -> Information:
     """Fisher information of the model linearised about a trajectory.
 
@@ -56,6 +61,8 @@ def information(
         active: For each equation, the columns of its active terms.
         noise: Also compute the information on variances of `"state_noise"` (process
             noise), `"observation_noise"` (measurement noise), or both.
+        joint: Whether to compute it for all equations together; if not, for each of
+            them, the others held fixed.
     """
     dtype, (Nx, A) = states.dtype, active.shape
     Ny = ys.shape[1]
@@ -64,6 +71,7 @@ def information(
     n_process = Nx if "state_noise" in noise else 0
     numbers = [*range(n_process)]
     numbers += range(Nx, Nx + Ny) if "observation_noise" in noise else ()
+    pooled = len(numbers) > MOST_VARIANCES and model.sees_all_states
 
     def local(moment, before: Array, after: Array):
         """Expansion of the transition about a state, with the sources of noise."""
@@ -79,6 +87,14 @@ def information(
             noise = transition.noise_at(before).local(after, found.value)
             sources = squares(noise.factor)
             found = found._replace(sources=sources, covariance=noise.covariance)
+        if pooled:  # the sum of all sources
+            assert found.covariance is not None
+            own = eye * jnp.diag(found.covariance)
+            if not isinstance(scale, GaussianNoise) or scale.diagonal:
+                own = found.covariance
+            if moment is not None:
+                own = jnp.where(moment.fresh, 0, own)
+            found = found._replace(sources=own[None])
         return found
 
     parts = jax.vmap(local)(model.schedule, states[:-1], states[1:])
@@ -87,25 +103,50 @@ def information(
     assert parts.sensitivity is not None
     assert parts.sources is not None
     # Each term enters its own equation, and in a flow through it the others.
-    turned = jnp.einsum("tmx,tx->tm", parts.turning, before - states[:-1])
+    turned = jax.vmap(lambda moment, *rest: model.at(moment).mean.turned(*rest))(
+        model.schedule, states[:-1], before - states[:-1], parts
+    )
     entering = parts.sensitivity + jax.vmap(by_equation, (0, None))(turned, active)
     look = filtered.whiten @ filtered.row.matrix
     if not numbers:
         unmoved = jnp.zeros((len(ys), Nx, 0), dtype)
-        Z = (look @ _mean_derivatives(filtered, entering, unmoved)).reshape(-1, Nx * A)
-        return Information(Z.T @ Z, None)
+        Z = look @ _mean_derivatives(filtered, entering, unmoved)
+        return Information(_products(Z, Nx, joint), None)
     # With respect to the logarithms of the variances, too.
-    seen = jnp.zeros((len(ys), 0), dtype)
+    process = parts.sources[:, :n_process]
+    measured = jnp.zeros((len(ys), 0, Ny, Ny), dtype)
     if "observation_noise" in noise:
         diagonal = jnp.diagonal(filtered.row.covariance, axis1=1, axis2=2)
         seen = jnp.where(kept, diagonal, 0)
-    moved = _covariance_derivatives(filtered, parts.sources[:, :n_process], seen)
+        each = jnp.ones((1, Ny)) if pooled else jnp.eye(Ny)
+        measured = jax.vmap(jnp.diag)(each.astype(dtype)) * seen[:, None, None]
+    moved = _covariance_derivatives(filtered, process, measured)
     each = look @ _mean_derivatives(filtered, entering, moved.gains)
-    Z, z = jnp.split(each.reshape(-1, each.shape[-1]), [Nx * A], axis=1)
+    Z, z = jnp.split(each, [Nx * A], axis=2)
     W = moved.innovations
-    known = 0.5 * jnp.einsum("tiab,tjab->ij", W, W) + z.T @ z
+    if pooled:
+        # As if the noises of a state moved its own innovation only.
+        own = jnp.diagonal(W, axis1=2, axis2=3)
+        blocks = 0.5 * jnp.einsum("tin,tjn->ijn", own, own)
+        blocks += jnp.einsum("tni,tnj->ijn", z, z)
+        known = jnp.einsum("ijn,nm->injm", blocks, eye).reshape(2 * (len(numbers),))
+    else:
+        z = z.reshape(-1, z.shape[2])
+        known = 0.5 * jnp.einsum("tiab,tjab->ij", W, W) + z.T @ z
     every = jnp.zeros((Nx + Ny, Nx + Ny), dtype)
-    return Information(Z.T @ Z, every.at[np.ix_(numbers, numbers)].set(known))
+    every = every.at[np.ix_(numbers, numbers)].set(known)
+    return Information(_products(Z, Nx, joint), every)
+
+
+def _products(
+    Z: Float[Array, "T Ny n"], equations: int, joint: bool
+) -> Float[Array, "*Nx k k"]:
+    """Z'Z, or the blocks of the equations on its diagonal."""
+    if joint:
+        Z = Z.reshape(-1, Z.shape[2])
+        return Z.T @ Z
+    Z = Z.reshape(*Z.shape[:2], equations, -1)
+    return jnp.einsum("tyna,tynb->nab", Z, Z)
 
 
 def _mean_derivatives(
@@ -149,22 +190,22 @@ class _CovarianceDerivatives(NamedTuple):
 def _covariance_derivatives(
     filtered: Filtered,
     process: Float[Array, "T p Nx Nx"],
-    seen: Float[Array, "T q"],
+    measured: Float[Array, "T q Ny Ny"],
 ) -> _CovarianceDerivatives:
     """What variances of process noise, then of measurement noise, change.
 
     Args:
         filtered: Of the filter.
         process: Covariance that each source of process noise adds.
-        seen: Variances of the measurement noise; zero where nothing is observed.
+        measured: The same of the measurement noise; zero where nothing is observed.
     """
     F, H, whiten = filtered.row.slope, filtered.row.matrix, filtered.whiten
-    shrink, p, q = filtered.shrink, process.shape[1], seen.shape[1]
+    shrink, p, q = filtered.shrink, process.shape[1], measured.shape[1]
     precision, gain = filtered.precision, filtered.gain
-    each, outer = jax.vmap(_between), jax.vmap(_squares)
+    each = jax.vmap(_between)
     entered = each(shrink, process)
     if q:
-        entered = jnp.concatenate([entered, outer(gain, seen)], axis=1)
+        entered = jnp.concatenate([entered, each(gain, measured)], axis=1)
 
     def step(dP: Array, inputs: tuple[Array, Array]) -> tuple[Array, Array]:
         move, entered = inputs
@@ -178,8 +219,8 @@ def _covariance_derivatives(
     pulled = jnp.einsum("tyi,ty->ti", H, w)
     gains = shrink @ jnp.einsum("tmij,tj->tim", predicted, pulled)
     if q:
-        innovations = innovations.at[:, p:].add(outer(whiten, seen))
-        gains = gains.at[:, :, p:].add(-gain * (seen * w)[:, None])
+        innovations = innovations.at[:, p:].add(each(whiten, measured))
+        gains = gains.at[:, :, p:].add(-gain @ jnp.einsum("tqij,tj->tiq", measured, w))
     return _CovarianceDerivatives(innovations, gains)
 
 
@@ -219,8 +260,3 @@ def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:
     once = (A @ X.transpose(1, 0, 2).reshape(n, m * n)).reshape(a, m, n)
     twice = A @ once.transpose(2, 1, 0).reshape(n, m * a)  # of the transposes
     return twice.reshape(a, m, a).transpose(1, 0, 2)
-
-
-def _squares(A: Float[Array, "a n"], d: Float[Array, "n"]) -> Float[Array, "n a a"]:
-    """Products d a a', one for each column a of A."""
-    return jnp.einsum("ak,bk,k->kab", A, A, d)

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -35,6 +36,12 @@ class AbstractLibrary(eqx.Module):
     @abstractmethod
     def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
         """Whether every term has a real value at x."""
+
+    def derivative(
+        self, coefficients: Float[Array, "N M"], x: Float[Array, "Nx"]
+    ) -> Float[Array, "N Nx"]:
+        """Derivative of C phi(x) in the state."""
+        return coefficients @ jax.jacfwd(self)(x)
 
     @property
     def n_terms(self) -> int:
@@ -105,6 +112,17 @@ class SumLibrary(AbstractLibrary):
 
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch M"]:
         return jnp.concatenate([part(x) for part in self.parts], axis=-1)
+
+    def derivative(
+        self, coefficients: Float[Array, "N M"], x: Float[Array, "Nx"]
+    ) -> Float[Array, "N Nx"]:
+        ends = np.cumsum([part.n_terms for part in self.parts])[:-1]
+        shares = jnp.split(coefficients, ends, axis=1)
+        pairs = zip(self.parts, shares, strict=True)
+        return sum(
+            (part.derivative(share, x) for part, share in pairs),
+            start=jnp.zeros((len(coefficients), len(x)), x.dtype),
+        )
 
     def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
         return jnp.all(jnp.stack([part.defined(x) for part in self.parts]), axis=0)

@@ -1,6 +1,7 @@
 """Monomials up to a degree, also of roots of the states: Sec. III-A, Eq. (7)."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -59,16 +60,18 @@ class Polynomial(AbstractLibrary):
     def incidence(self) -> np.ndarray:
         return self.degrees
 
-    @property
-    def _order(self) -> int:
-        return self.degree * self.root
-
     def names(self, states: Sequence[str] | None = None) -> tuple[str, ...]:
         return monomial_names(self.degrees, states)
 
     def __call__(self, x: Float[Array, "*batch Nx"]) -> Float[Array, "*batch M"]:
         if self.root > 1:
             x = _real_root(x, self.root)
+        return self._up_to(self.degree * self.root, x)
+
+    def _up_to(
+        self, degree: int, x: Float[Array, "*batch Nx"]
+    ) -> Float[Array, "*batch m"]:
+        """Monomials up to a degree."""
         # The monomials of degree n that begin with state i are x_i times those of
         # degree n-1 that begin with state i or a later one, and in this order these
         # are the end of the previous block: slices and products, no powers or gathers.
@@ -76,17 +79,43 @@ class Polynomial(AbstractLibrary):
         x = jnp.moveaxis(x, -1, 0)
         blocks = [jnp.ones_like(x[:1]), x]
         starts = list(range(self.n_states))
-        for _ in range(self._order - 1):
+        for _ in range(degree - 1):
             last = blocks[-1]
             parts = [x[i : i + 1] * last[start:] for i, start in enumerate(starts)]
             blocks.append(jnp.concatenate(parts))
             starts = np.cumsum([0, *(len(part) for part in parts[:-1])]).tolist()
-        return jnp.moveaxis(jnp.concatenate(blocks), 0, -1)
+        return jnp.moveaxis(jnp.concatenate(blocks[: degree + 1]), 0, -1)
+
+    def derivative(
+        self, coefficients: Float[Array, "N M"], x: Float[Array, "Nx"]
+    ) -> Float[Array, "N Nx"]:
+        if self.root > 1:
+            return super().derivative(coefficients, x)
+        # The derivative of a monomial is a multiple of one of lower degree.
+        raised, factors = _raised(self.n_states, self.degree)
+        lower = coefficients[:, raised] * jnp.asarray(factors, coefficients.dtype)
+        return lower @ self._up_to(self.degree - 1, x)
 
     def defined(self, x: Float[Array, "*batch Nx"]) -> Bool[Array, "*batch"]:
         if self.root % 2 == 1:
             return jnp.ones(x.shape[:-1], dtype=bool)
         return jnp.all(x >= 0, axis=-1)
+
+
+@cache
+def _raised(n_states: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of the products of a state and a monomial of lower degree.
+
+    Returns:
+        Arrays of shape `(n_states, m)`: the columns, and the powers of the
+        state in them.
+    """
+    powers = degree_matrix(n_states, degree)
+    columns = {tuple(column): j for j, column in enumerate(powers.T)}
+    lower = powers[:, powers.sum(axis=0) < degree]
+    one = np.eye(n_states, dtype=int)
+    raised = [[columns[tuple(c)] for c in (lower.T + e)] for e in one]
+    return np.array(raised, np.int32), lower + 1
 
 
 def _real_root(x: Array, p: int) -> Array:

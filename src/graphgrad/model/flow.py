@@ -180,6 +180,15 @@ class FlowMean(AbstractLibraryMean):
             )
         return found._replace(value=jnp.where(fresh, self.moment.starts, found.value))
 
+    def turned(
+        self,
+        x: Float[Array, "Nx"],  # noqa: ARG002
+        away: Float[Array, "Nx"],
+        found: Expansion,
+    ) -> Float[Array, "M"]:
+        assert found.turning is not None
+        return found.turning @ away
+
     def substep(self, x: Array, d: Array, number: Array) -> "_Substep":
         """One Runge-Kutta step, with its derivative in the state."""
         A, eye = self.coefficients, jnp.eye(len(x), dtype=x.dtype)
@@ -194,7 +203,8 @@ class FlowMean(AbstractLibraryMean):
                 return self.library(self.variables(z, share))
 
             terms, change = terms_at(here), jax.jacfwd(terms_at)(here)
-            move, jacobian = A @ terms, A @ change @ turn
+            drift = self.library.derivative(A, self.variables(here, share))
+            move, jacobian = A @ terms, drift[:, : len(x)] @ turn
             w = weight * d
             total, slope = total + w * move, slope + w * jacobian
             return (

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_shape
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
-from .observation import AbstractObservation
+from .observation import AbstractObservation, LinearGaussian
 from .transition import (
     AbstractLibraryMean,
     AbstractMean,
@@ -83,6 +83,12 @@ class StateSpaceModel(eqx.Module):
         return StateSpaceModel(
             self.initial_mean, self.initial_noise, transition, observation
         )
+
+    @property
+    def sees_all_states(self) -> bool:
+        """Whether an observation is the state itself, with Gaussian noise."""
+        seen = self.observation
+        return isinstance(seen, LinearGaussian) and seen.matrix is None
 
     def moves(self, steps: int) -> Float[Array, ""]:
         """Number of steps that are transitions, not the start of a series."""

@@ -154,6 +154,18 @@ class AbstractLibraryMean(AbstractMean):
         """
 
     @abstractmethod
+    def turned(
+        self, x: Float[Array, "Nx"], away: Float[Array, "Nx"], found: Expansion
+    ) -> Float[Array, "M"]:
+        """By how much the design changes from one state to another, to first order.
+
+        Args:
+            x: The state.
+            away: From it to the other one.
+            found: The expansion about the state.
+        """
+
+    @abstractmethod
     def noise_length(self) -> Float[Array, ""]:
         """Factor on the variances of the noise over this step."""
 
@@ -226,15 +238,36 @@ class _AbstractStep(AbstractLibraryMean):
         active: Int[Array, "Nx A"] | None = None,
     ) -> Expansion:
         terms, rest = self.design(x)
-        turning, keep = jax.jacfwd(self.design)(x)
         C, length = self.coefficients, self.noise_length()
+        slope = self.library.derivative(C, self.variables(x))[:, : len(x)]
+        slope = length * slope + self._kept() * jnp.eye(len(x), dtype=x.dtype)
+        if self.moment is not None:
+            slope = jnp.where(self.moment.fresh, 0, slope)
         return Expansion(
             value=rest + C @ terms,
-            slope=keep + C @ turning,
+            slope=slope,
             sources=None if factor is None else length * squares(factor),
+            covariance=None if factor is None else length * factor @ factor.T,
             sensitivity=None if active is None else by_equation(terms, active),
-            turning=turning,
         )
+
+    @abstractmethod
+    def _kept(self) -> Float[Array, ""]:
+        """Share of the state that stays, whatever the coefficients are."""
+
+    def design(
+        self, x: Float[Array, "*batch Nx"]
+    ) -> tuple[Float[Array, "*batch M"], Float[Array, "*batch Nx"]]:
+        terms = self.library(self.variables(x))
+        return self.starting(self.noise_length() * terms, self._kept() * x)
+
+    def turned(
+        self,
+        x: Float[Array, "Nx"],
+        away: Float[Array, "Nx"],
+        found: Expansion,  # noqa: ARG002
+    ) -> Float[Array, "M"]:
+        return jax.jvp(lambda x: self.design(x)[0], (x,), (away,))[1]
 
 
 class MapMean(_AbstractStep):
@@ -250,14 +283,8 @@ class MapMean(_AbstractStep):
     def dynamics(self) -> str:
         return "map"
 
-    def design(
-        self, x: Float[Array, "*batch Nx"]
-    ) -> tuple[Float[Array, "*batch M"], Float[Array, "*batch Nx"]]:
-        terms = self.library(self.variables(x))
-        if self.moment is None:
-            return terms, jnp.zeros_like(x)
-        pace = self.moment.pace
-        return self.starting(pace * terms, (1 - pace) * x)
+    def _kept(self) -> Float[Array, ""]:
+        return 1 - self.noise_length()
 
 
 class DifferenceMean(_AbstractStep):
@@ -273,11 +300,8 @@ class DifferenceMean(_AbstractStep):
     def dynamics(self) -> str:
         return "difference"
 
-    def design(
-        self, x: Float[Array, "*batch Nx"]
-    ) -> tuple[Float[Array, "*batch M"], Float[Array, "*batch Nx"]]:
-        terms = self.library(self.variables(x))
-        return self.starting(self.noise_length() * terms, x)
+    def _kept(self) -> Float[Array, ""]:
+        return jnp.ones((), self.coefficients.dtype)
 
 
 def squares(factor: Float[Array, "Nx m"]) -> Float[Array, "m Nx Nx"]:
@@ -329,7 +353,9 @@ class Transition(eqx.Module):
             found = Expansion(self.mean(x), slope, sources)
         if found.sources is None:
             return found
-        covariance = jnp.sum(found.sources, axis=0)
+        covariance = found.covariance
+        if covariance is None:
+            covariance = jnp.sum(found.sources, axis=0)
         if self.begin is not None:
             fresh = self._fresh()
             covariance = jnp.where(fresh, self.begin.covariance, covariance)

@@ -116,7 +116,7 @@ def _step(
         long_gaps = plan.long_gaps
     step_key = jax.random.fold_in(key, state.step)
     sweep = engine.sweep(step_key, model, plan.ys, trajectory, long_gaps)
-    data = complete(sweep, model)
+    data = complete(sweep, model, engine)
     # Not those that only the lowest penalties let in: there is room for others.
     keep = jnp.any(state.candidates[2:] != 0, axis=0) | (parameters != 0)
     active = active_columns(data, keep, plan, state.active.shape[1])

@@ -66,8 +66,12 @@ def take_step(
     engine: AbstractEngine,
     learn: tuple[str, ...],
     size: int | None = None,
+    joint: bool = True,
 ) -> Point:
-    """Take the step, or a share of it, and sweep from there; `size` as for `ascend`."""
+    """Take the step, or a share of it, and sweep from there.
+
+    `size` and `joint` are those of `quadratic_model`.
+    """
     moved = _moved(state.at.unknowns, state.step, state.share, learn, plan.floor)
     parameters = jnp.clip(moved.parameters, plan.low, plan.high)
     dropped = (parameters == 0) & (moved.parameters != 0)
@@ -84,6 +88,7 @@ def take_step(
         engine,
         noise=tuple(name for name in learn if name.endswith("_noise")),
         size=size,
+        joint=joint,
     )
     if "initial" in learn:
         unknowns = learn_initial(model.sweep, unknowns)
@@ -101,7 +106,7 @@ def scoring_step(
     """The step that the quadratic model at a point asks for."""
     model, unknowns, gradient = point.model, point.unknowns, point.model.gradient
     known = model.information
-    damping = _damping(state, engine).astype(gradient.dtype)
+    damping = damping_of(state, engine).astype(gradient.dtype)
     # Coefficients and noises in one block matrix: one factorisation.
     n, m = len(gradient), len(state.step[1])
     metric = known.coefficients + damping * jnp.diag(jnp.diag(known.coefficients))
@@ -134,7 +139,7 @@ def scoring_step(
     )
 
 
-def _damping(state: Exchange, engine: AbstractEngine) -> Float[Array, ""]:
+def damping_of(state: Exchange, engine: AbstractEngine) -> Float[Array, ""]:
     """More once a step was too long, less once one was not.
 
     A noise that hardly hides the states makes steps too long along what the data hardly

@@ -15,11 +15,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ...engines.sweep import AbstractEngine
 from ..trees import all_finite, where_each
-from .ascent import Point, ScoringStep, scoring_step, take_step
+from .ascent import Point, ScoringStep, damping_of, scoring_step, take_step
 from .candidate import Candidate, Exchange, begin_exchange, no_step, row_deviances
 from .columns import scatter
 from .plan import Plan
 from .proposal import Maximum, propose
+from .subset import inverse_on
 
 TOLERANCE = 0.01
 """Rise in log-likelihood that is too small to go on for."""
@@ -97,6 +98,33 @@ def ascend(
         noise_information=point.model.information.noise,
     )
     return _record(state, point, step, verdict, reached, decision, gain), maximum
+
+
+def survey(
+    key: PRNGKeyArray,
+    state: Exchange,
+    plan: Plan,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> Maximum:
+    """The quadratic model of `ascend` in many terms, equation by equation."""
+    point = take_step(key, state, plan, engine, learn, joint=False)
+    model, damping = point.model, damping_of(state, engine)
+    blocks = model.information.coefficients
+    metric = blocks + damping * blocks * jnp.eye(blocks.shape[-1], dtype=blocks.dtype)
+    inside = model.support.reshape(model.active.shape)
+    return Maximum(
+        reached=jnp.array(True),
+        limit=state.limit,
+        unknowns=point.unknowns,
+        support=point.support,
+        sweep=model.sweep,
+        active=model.active,
+        gradient=model.gradient,
+        metric=metric,
+        inverse=jax.vmap(inverse_on)(metric, inside),
+        noise_information=model.information.noise,
+    )
 
 
 def change_terms(state: Exchange, maximum: Maximum, plan: Plan) -> Exchange:

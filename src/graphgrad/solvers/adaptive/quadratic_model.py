@@ -22,9 +22,15 @@ MOST_COEFFICIENTS = 640
 """Coefficients whose joint information is taken; of more, those that matter most."""
 
 
-def active_terms(n_states: int, n_terms: int) -> int:
+MOST_BY_ROWS = 2560
+"""Coefficients whose information is taken equation by equation."""
+
+
+def active_terms(n_states: int, n_terms: int, *, joint: bool = True) -> int:
     """Terms of an equation with which terms are exchanged."""
-    return min(n_terms, max(16, MOST_COEFFICIENTS // n_states))
+    if joint:
+        return min(n_terms, max(16, MOST_COEFFICIENTS // n_states))
+    return min(n_terms, max(32, MOST_BY_ROWS // n_states))
 
 
 class QuadraticModel(NamedTuple):
@@ -59,6 +65,7 @@ def quadratic_model(
     *,
     noise: tuple[str, ...] = (),
     size: int | None = None,
+    joint: bool = True,
 ) -> QuadraticModel:
     """Sweep from a trajectory; take gradient and information.
 
@@ -72,13 +79,14 @@ def quadratic_model(
         noise: Variances of which information is taken, too.
         size: Number of active terms of an equation, at least those of the model; None
             for as many as terms are exchanged with.
+        joint: Whether to take the information on all equations together.
     """
     score = slope = None
     if engine.differentiable:
         sweep, (score, slope) = _scored_sweep(key, model, start, plan, engine)
     else:
         sweep = engine.sweep(key, model, plan.ys, start)
-    data = complete(sweep, model)
+    data = complete(sweep, model, engine)
     Nx, M = plan.base.shape
     trajectory = sweep.means()
     terms, rest = (part[:, 0] for part in design_rows(model, trajectory[:-1, None]))
@@ -87,16 +95,18 @@ def quadratic_model(
         missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
     if plan.linear_map is None:
         others = stand_ins(terms, missed, model.coefficients - plan.base)
-        size = active_terms(Nx, M) if size is None else size
+        size = active_terms(Nx, M, joint=joint) if size is None else size
         active = columns = screen(data, support, plan.free, size, others)
     else:
         active = jnp.broadcast_to(jnp.arange(M), (Nx, M))
         columns = plan.all_columns()
-    known = information(model, plan.ys, trajectory, active, noise=noise)
-    matrix = plan.parameter_information(known.coefficients)
+    known = information(model, plan.ys, trajectory, active, noise=noise, joint=joint)
+    matrix, sought = known.coefficients, gather(plan.free, columns)
+    if joint:
+        matrix, sought = plan.parameter_information(matrix), sought.ravel()
     # Of what is not looked for, nothing is learnt.
-    sought = gather(plan.free, columns).ravel()
-    known = known._replace(coefficients=jnp.where(sought[:, None] & sought, matrix, 0))
+    both = sought[..., :, None] & sought[..., None, :]
+    known = known._replace(coefficients=jnp.where(both, matrix, 0))
     if score is None or slope is None:
         score = _gradient(data, model, known.coefficients)
         observed = observation_squares(sweep, model, plan.ys)
@@ -107,7 +117,9 @@ def quadratic_model(
         active=columns,
         support=gather(support, columns).ravel(),
         gradient=jnp.where(
-            sought, gather(plan.parameter_gradient(score), columns).ravel(), 0
+            sought.ravel(),
+            gather(plan.parameter_gradient(score), columns).ravel(),
+            0,
         ),
         noise_gradient=slope,
         information=known,
@@ -141,7 +153,7 @@ def _scored_sweep(
 
 
 def _gradient(
-    data: Completed, model: StateSpaceModel, first: Float[Array, "n n"]
+    data: Completed, model: StateSpaceModel, first: Float[Array, "*rows n n"]
 ) -> Float[Array, "Nx M"]:
     """Gradient of the log-likelihood in the coefficients: Fisher's identity.
 
@@ -154,5 +166,5 @@ def _gradient(
     assert isinstance(noise, AbstractScaleNoise)
     if not isinstance(noise, GaussianNoise) or noise.diagonal:
         return pull / noise.variances[:, None]
-    whiten = inverse_root(noise.covariance + 0 * first[0, 0])
+    whiten = inverse_root(noise.covariance + 0 * first.ravel()[0])
     return whiten.T @ (whiten @ pull)

@@ -16,7 +16,7 @@ from jaxtyping import PRNGKeyArray
 from ...compiling import compiled
 from ...engines.sweep import AbstractEngine
 from .candidate import Exchange
-from .exchange import ascend, change_terms
+from .exchange import ascend, change_terms, survey
 from .plan import Plan
 from .proposal import Maximum
 from .quadratic_model import active_terms
@@ -40,6 +40,17 @@ def ascend_once(
 ) -> tuple[Exchange, Maximum]:
     """One sweep and the quadratic model there, compiled."""
     return ascend(key, state, plan, most_here, engine, learn, size)
+
+
+@compiled
+def _survey(
+    key: PRNGKeyArray,
+    state: Exchange,
+    plan: Plan,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> Maximum:
+    return survey(key, state, plan, engine, learn)
 
 
 @compiled
@@ -85,11 +96,13 @@ def exchange_each(
                     break
                 passed.append(support)
             size = _fewest_terms(state, plan)
-            at = key, state, plan, np.int32(most_here), engine, learn
-            state, maximum = ascend_once(*at, size)
+            before = state
+            state, maximum = ascend_once(
+                key, state, plan, np.int32(most_here), engine, learn, size
+            )
             if maximum.reached:
                 if size is not None:  # terms are exchanged with more of them
-                    maximum = ascend_once(*at, None)[1]
+                    maximum = _survey(key, before, plan, engine, learn)
                 state = _change_terms(state, maximum, plan)
             if int(state.sweeps) % 10 == 0:
                 watch(state)

@@ -21,6 +21,7 @@ from .runs import Explored, exchange_each
 from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
     FEW_TERMS,
+    MULTIPLIERS,
     anneal_starts,
     begin_again,
     begin_exchanges,
@@ -32,7 +33,7 @@ from .stages import (
     with_known_noise,
     with_less_noise,
 )
-from .starts import begin_fit, long_gaps, sees_all_states
+from .starts import begin_fit, long_gaps
 from .substeps import (
     SIZES,
     doubling,
@@ -46,6 +47,9 @@ from .windows import continued
 
 LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 """Shares of what is left of the way to no process noise, in steps of equal ratio."""
+
+MANY_STATES = 8
+"""States from which on starts are annealed one after the other."""
 
 HOPELESS = 100.0
 """Rise of the criterion with less noise from which on noise is needed for sure."""
@@ -109,7 +113,7 @@ class Search(NamedTuple):
         # With it known and independent the same program holds it fixed.
         free = tuple(dict.fromkeys((*learn, "state_noise")))
 
-        seen = sees_all_states(model)
+        seen = model.sees_all_states
 
         def round_of(number: int, starts: Annealing) -> Exchange:
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
@@ -180,11 +184,30 @@ class Search(NamedTuple):
         return self.settings.anneal + self.settings.sweeps
 
     def _anneal(self, key: PRNGKeyArray, starts: Annealing, plan: Plan) -> Annealing:
+        multipliers = np.asarray(MULTIPLIERS, plan.ys.dtype)
+        if self.traced or plan.model.n_states < MANY_STATES:
+            return self._anneal_together(key, starts, multipliers, plan)
+        # One after the other: there is nothing to be won by a batch.
+        ends = [
+            self._anneal_together(
+                key,
+                jax.tree.map(lambda leaf: leaf[i : i + 1], starts),  # noqa: B023
+                multipliers[i : i + 1],
+                plan,
+            )
+            for i in range(len(multipliers))
+        ]
+        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *ends)
+
+    def _anneal_together(
+        self, key: PRNGKeyArray, starts: Annealing, multipliers: Any, plan: Plan
+    ) -> Annealing:
         most, slice_ = self.settings.anneal, self._slice
         for until in range(slice_, most + slice_, slice_):
             starts = anneal_starts(
                 key,
                 starts,
+                multipliers,
                 plan,
                 np.int32(until),
                 engine=self.engine,
@@ -219,7 +242,7 @@ class Search(NamedTuple):
                 every = jax.tree.map(lambda leaf: leaf[None], state.best)
                 self.callback(_progress("refine", state.sweeps, sweeps, every, plan))
 
-        if explored is None and sees_all_states(plan.model):
+        if explored is None and plan.model.sees_all_states:
             explored = {}
         return exchange_each(
             key,

@@ -32,7 +32,6 @@ from .contradiction import contradicts
 from .padding import padded, without_padding
 from .search import Search
 from .settings import AdaptiveSteps
-from .starts import sees_all_states
 from .substeps import (
     ALTERNATES,
     LEAST_MEMORY,
@@ -131,7 +130,7 @@ def adaptive(
         return _solution(search, model, reason)
     # Rounded up to a few lengths, each of which is compiled once.
     found = None
-    if sees_all_states(model) and resolved.linear_map is None:
+    if model.sees_all_states and resolved.linear_map is None:
         for size in window_sizes(rows):
             few_ys, few = padded(*windows(ys, model, size))
             found = _solution(search._replace(ys=few_ys), few, reason, found)

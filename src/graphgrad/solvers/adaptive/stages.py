@@ -21,7 +21,9 @@ FEW_TERMS = 16
 
 
 @compiled
-def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annealing:
+def anneal_starts(
+    key, starts, multipliers, plan, until, *, engine, learn, settings
+) -> Annealing:
     """Anneal every start, each with a penalty of its own."""
 
     def one(multiplier: Array, start: Annealing) -> Annealing:
@@ -36,7 +38,7 @@ def anneal_starts(key, starts, plan, until, *, engine, learn, settings) -> Annea
             until=until,
         )
 
-    return jax.vmap(one)(jnp.asarray(MULTIPLIERS, plan.ys.dtype), starts)
+    return jax.vmap(one)(multipliers, starts)
 
 
 @compiled_once

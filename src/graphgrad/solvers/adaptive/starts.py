@@ -9,7 +9,6 @@ from ...compiling import compiled_once
 from ...model import (
     ConstraintSet,
     FlowMean,
-    LinearGaussian,
     StateSpaceModel,
     filled,
     in_long_gaps,
@@ -44,7 +43,7 @@ def begin_fit(
     ys = jnp.asarray(ys)
     states = filled(ys)
     start = model.initial_mean
-    if not sees_all_states(model):
+    if not model.sees_all_states:
         # Least squares about the initial mean, where what is not seen stays.
         seen = jax.jacfwd(model.observation.mean)(start)
         away = states - model.observation.mean(start)
@@ -120,9 +119,3 @@ def _floor(
     if "state_noise" in learn:
         return least
     return jnp.maximum(known.state_noise, jnp.where(known.state_noise > 0, 0, least))
-
-
-def sees_all_states(model: StateSpaceModel) -> bool:
-    """Whether an observation is the state itself, with Gaussian noise."""
-    seen = model.observation
-    return isinstance(seen, LinearGaussian) and seen.matrix is None

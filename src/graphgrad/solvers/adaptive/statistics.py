@@ -13,13 +13,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ...engines.sweep import Sweep
+from ...engines.sweep import AbstractEngine, Sweep
 from ...model import (
     AbstractScaleNoise,
     GaussianNoise,
     StateSpaceModel,
 )
 from .design import design_rows
+
+MOST_POINTS = 12
+"""Points a row that are taken; of more, two stand for all."""
 
 
 class Completed(NamedTuple):
@@ -77,8 +80,10 @@ class Statistics(NamedTuple):
         return jnp.maximum(self.square + change, 0)
 
 
-def complete(sweep: Sweep, model: StateSpaceModel) -> Completed:
-    """The rows of a sweep by a model."""
+def complete(sweep: Sweep, model: StateSpaceModel, engine: AbstractEngine) -> Completed:
+    """The rows of an engine's sweep by a model."""
+    if not engine.stochastic and sweep.before.shape[1] > MOST_POINTS:
+        sweep = sweep.thinned()
     terms, rest = design_rows(model, sweep.before)
     return completed(sweep, model, terms, rest)
 
@@ -99,6 +104,8 @@ def completed(
     same = transition.same_noise and isinstance(noise, GaussianNoise)
     if not (same and model.schedule is None):
         precision = noise.variances / sweep.variances
+        if same:  # as much for all equations: one over the length of the step
+            precision = precision[:, :, :1]
         if model.schedule is not None:
             precision = jnp.where(model.schedule.fresh[:, None, None], 0, precision)
         weights, spread = weights * precision, spread * precision[:, 0]

@@ -64,7 +64,7 @@ def windows(
     rows = (begins[:, None] + np.arange(length)).ravel()
     schedule = with_schedule(model, len(ys)).schedule
     assert schedule is not None
-    # An observation is the state itself: see `sees_all_states`.
+    # An observation is the state itself: `model.sees_all_states`.
     states = np.asarray(filled(jnp.asarray(ys)))
     fresh, starts = np.array(schedule.fresh), np.array(schedule.starts)
     fresh[begins[1:]] = True
