@@ -22,7 +22,7 @@ MOST_COEFFICIENTS = 640
 """Coefficients whose joint information is taken; of more, those that matter most."""
 
 
-MOST_BY_ROWS = 2560
+MOST_BY_ROWS = 1280
 """Coefficients whose information is taken equation by equation."""
 
 
