@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..model import GaussianNoise, StateSpaceModel
 from ..model.transition import Expansion, by_equation, squares
 from .affine import AffineRow, Filtered, filter_rows
+from .chunks import Rows, scan_chunks
 from .sweep import ObservedRow
 
 
@@ -81,46 +82,97 @@ def information(
             found = found._replace(sources=sources, covariance=noise.covariance)
         return found
 
-    parts = jax.vmap(local)(model.schedule, states[:-1], states[1:])
-    filtered, kept = _filter(model, ys, states, parts)
-    before = jnp.concatenate([model.initial_mean[None], filtered.mean[:-1]])
-    assert parts.sensitivity is not None
-    assert parts.sources is not None
-    # Each term enters its own equation, and in a flow through it the others.
-    turned = jnp.einsum("tmx,tx->tm", parts.turning, before - states[:-1])
-    entering = parts.sensitivity + jax.vmap(by_equation, (0, None))(turned, active)
-    look = filtered.whiten @ filtered.row.matrix
+    def chunk(carry: _Carry, rows: Rows) -> tuple[_Carry, None]:
+        """Add the information of some rows."""
+        parts = jax.vmap(local)(rows.schedule, rows.before, rows.after)
+        filtered, kept = _filter(model, carry.state, rows, parts)
+        before = jnp.concatenate([carry.state[0][None], filtered.mean[:-1]])
+        assert parts.sensitivity is not None
+        assert parts.sources is not None
+        # Each term enters its own equation, and in a flow through it the others.
+        turned = jnp.einsum("tmx,tx->tm", parts.turning, before - rows.before)
+        entering = parts.sensitivity + jax.vmap(by_equation, (0, None))(turned, active)
+        # With respect to the logarithms of the variances, too.
+        seen = jnp.zeros((len(kept), 0), dtype)
+        if "observation_noise" in noise:
+            diagonal = jnp.diagonal(filtered.row.covariance, axis1=1, axis2=2)
+            seen = jnp.where(kept, diagonal, 0)
+        covariances, moved = carry.covariances, None
+        gains = jnp.zeros((len(kept), Nx, 0), dtype)
+        if numbers:
+            process = parts.sources[:, :n_process]
+            covariances, moved = _covariance_derivatives(
+                covariances, filtered, process, seen
+            )
+            gains = moved.gains
+        means, predicted = _mean_derivatives(carry.means, filtered, entering, gains)
+        each = filtered.whiten @ filtered.row.matrix @ predicted
+        Z, z = jnp.split(each.reshape(-1, each.shape[-1]), [Nx * A], axis=1)
+        known = carry.noise
+        if moved is not None:
+            W = moved.innovations
+            known += 0.5 * jnp.einsum("tiab,tjab->ij", W, W) + z.T @ z
+        return _Carry(
+            state=(filtered.mean[-1], filtered.covariance[-1]),
+            means=means,
+            covariances=covariances,
+            coefficients=carry.coefficients + Z.T @ Z,
+            noise=known,
+        ), None
+
+    initial, m = model.initial_noise, len(numbers)
+    assert isinstance(initial, GaussianNoise)
+    start = _Carry(
+        state=(model.initial_mean, initial.covariance),
+        means=jnp.zeros((Nx, Nx * A + m), dtype),
+        covariances=jnp.zeros((m, Nx, Nx), dtype),
+        coefficients=jnp.zeros((Nx * A, Nx * A), dtype),
+        noise=jnp.zeros((m, m), dtype),
+    )
+    end, _ = scan_chunks(chunk, start, Rows.of(model, ys, states))
     if not numbers:
-        unmoved = jnp.zeros((len(ys), Nx, 0), dtype)
-        Z = (look @ _mean_derivatives(filtered, entering, unmoved)).reshape(-1, Nx * A)
-        return Information(Z.T @ Z, None)
-    # With respect to the logarithms of the variances, too.
-    seen = jnp.zeros((len(ys), 0), dtype)
-    if "observation_noise" in noise:
-        diagonal = jnp.diagonal(filtered.row.covariance, axis1=1, axis2=2)
-        seen = jnp.where(kept, diagonal, 0)
-    moved = _covariance_derivatives(filtered, parts.sources[:, :n_process], seen)
-    each = look @ _mean_derivatives(filtered, entering, moved.gains)
-    Z, z = jnp.split(each.reshape(-1, each.shape[-1]), [Nx * A], axis=1)
-    W = moved.innovations
-    known = 0.5 * jnp.einsum("tiab,tjab->ij", W, W) + z.T @ z
+        return Information(end.coefficients, None)
     every = jnp.zeros((Nx + Ny, Nx + Ny), dtype)
-    return Information(Z.T @ Z, every.at[np.ix_(numbers, numbers)].set(known))
+    every = every.at[np.ix_(numbers, numbers)].set(end.noise)
+    return Information(end.coefficients, every)
+
+
+class _Carry(NamedTuple):
+    """What the rows so far leave to the next ones.
+
+    Attributes:
+        state: Filtered mean and covariance.
+        means: Derivatives of the mean.
+        covariances: Derivatives of the covariance in logarithms of variances.
+        coefficients: Information on the coefficients.
+        noise: That on the logarithms of the variances.
+    """
+
+    state: tuple[Float[Array, "Nx"], Float[Array, "Nx Nx"]]
+    means: Float[Array, "Nx k"]
+    covariances: Float[Array, "m Nx Nx"]
+    coefficients: Float[Array, "n n"]
+    noise: Float[Array, "m m"]
 
 
 def _mean_derivatives(
+    start: Float[Array, "Nx k"],
     filtered: Filtered,
     entering: Float[Array, "T Nx n"],
     gains: Float[Array, "T Nx m"],
-) -> Float[Array, "T Nx k"]:
-    """Derivatives of the predicted means: in coefficients, then in variances.
+) -> tuple[Float[Array, "Nx k"], Float[Array, "T Nx k"]]:
+    """Derivatives of the means: in coefficients, then in variances.
 
     Args:
+        start: Of the filtered mean before the first row.
         filtered: Of the filter.
         entering: By how much each step moves the predicted mean.
         gains: By how much the change of the gain moves the filtered mean.
+
+    Returns:
+        Those of the last filtered mean, and those of the predicted means.
     """
-    (T, Nx, n), m = entering.shape, gains.shape[2]
+    T, Nx, n = entering.shape
     entering = jnp.concatenate([entering, jnp.zeros_like(gains)], axis=2)
     after = jnp.concatenate([jnp.zeros((T, Nx, n), gains.dtype), gains], axis=2)
 
@@ -129,9 +181,8 @@ def _mean_derivatives(
         predicted = F @ dm + entering
         return shrink @ predicted + after, predicted
 
-    start = jnp.zeros((Nx, n + m), entering.dtype)
     inputs = filtered.row.slope, filtered.shrink, entering, after
-    return jax.lax.scan(step, start, inputs)[1]
+    return jax.lax.scan(step, start, inputs)
 
 
 class _CovarianceDerivatives(NamedTuple):
@@ -147,16 +198,21 @@ class _CovarianceDerivatives(NamedTuple):
 
 
 def _covariance_derivatives(
+    start: Float[Array, "m Nx Nx"],
     filtered: Filtered,
     process: Float[Array, "T p Nx Nx"],
     seen: Float[Array, "T q"],
-) -> _CovarianceDerivatives:
+) -> tuple[Float[Array, "m Nx Nx"], _CovarianceDerivatives]:
     """What variances of process noise, then of measurement noise, change.
 
     Args:
+        start: Derivatives of the filtered covariance before the first row.
         filtered: Of the filter.
         process: Covariance that each source of process noise adds.
         seen: Variances of the measurement noise; zero where nothing is observed.
+
+    Returns:
+        Derivatives of the last filtered covariance, and those of all rows.
     """
     F, H, whiten = filtered.row.slope, filtered.row.matrix, filtered.whiten
     shrink, p, q = filtered.shrink, process.shape[1], seen.shape[1]
@@ -170,8 +226,7 @@ def _covariance_derivatives(
         move, entered = inputs
         return _between(move, dP) + entered, dP
 
-    start = jnp.zeros_like(entered[0])
-    _, before = jax.lax.scan(step, start, (shrink @ F, entered))
+    end, before = jax.lax.scan(step, start, (shrink @ F, entered))
     predicted = each(F, before).at[:, :p].add(process)
     innovations = each(whiten @ H, predicted)
     w = jnp.einsum("tij,tj->ti", precision, filtered.innovation)
@@ -180,13 +235,13 @@ def _covariance_derivatives(
     if q:
         innovations = innovations.at[:, p:].add(outer(whiten, seen))
         gains = gains.at[:, :, p:].add(-gain * (seen * w)[:, None])
-    return _CovarianceDerivatives(innovations, gains)
+    return end, _CovarianceDerivatives(innovations, gains)
 
 
 def _filter(
     model: StateSpaceModel,
-    ys: Float[Array, "T Ny"],
-    states: Float[Array, "T_plus_1 Nx"],
+    start: tuple[Float[Array, "Nx"], Float[Array, "Nx Nx"]],
+    at: Rows,
     parts: Expansion,
 ) -> tuple[Filtered, Bool[Array, "T Ny"]]:
     """The filter of the model linearised about a trajectory; what is observed."""
@@ -194,10 +249,10 @@ def _filter(
     def observe(moment, y: Array, x: Array) -> ObservedRow:
         return ObservedRow.at(model.at(moment).observation, y, x)[0]
 
-    seen = jax.vmap(observe)(model.schedule, ys, states[1:])
+    seen = jax.vmap(observe)(at.schedule, at.ys, at.after)
     assert parts.covariance is not None
     rows = AffineRow(
-        centre=states[:-1],
+        centre=at.before,
         value=parts.value,
         slope=parts.slope,
         noise=parts.covariance,
@@ -205,12 +260,9 @@ def _filter(
         y=seen.y,
         matrix=seen.matrix,
         covariance=seen.covariance,
-        excess=jnp.zeros(len(ys), states.dtype),
+        excess=jnp.zeros(len(at.ys), at.before.dtype),
     )
-    initial = model.initial_noise
-    assert isinstance(initial, GaussianNoise)
-    start = model.initial_mean, initial.covariance
-    return filter_rows(start, rows, ys), seen.kept
+    return filter_rows(start, rows, at.ys), seen.kept
 
 
 def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:

@@ -23,6 +23,7 @@ from .subset import best_addition, best_subset, inverse_on, subset_path
 from .substeps import substeps_of
 from .unknowns import Unknowns
 from .variances import restricted
+from .windows import MANY_ROWS
 
 
 def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> Solution:
@@ -61,7 +62,9 @@ def _best_start(
     number = jnp.argmin(starts.best.criterion)
     best, done = entry((starts.best, starts.done), number)
     unknowns = best.unknowns
-    if "state_noise" in learn:
+    # The correction is a share of one over the rows, a standard error one over their
+    # square root: not worth three sweeps of many rows.
+    if "state_noise" in learn and len(plan.ys) <= MANY_ROWS:
         noise = restricted(unknowns, best.trajectory, plan, learn)
         noise = jnp.where(plan.free_noise, noise, unknowns.state_noise)
         unknowns = unknowns._replace(state_noise=noise)
