@@ -62,6 +62,26 @@ class Sweep(NamedTuple):
         spread = jnp.concatenate([jnp.zeros_like(self.spread[:1]), self.spread])
         return jnp.einsum("tp,tpn,tpm->tnm", weights, away, away) + spread
 
+    def states(self) -> "SweptStates":
+        """The distribution of each state, without the pairs."""
+        return SweptStates(self.filtered, self.means(), self.covariances(), self.path)
+
+
+class SweptStates(NamedTuple):
+    """What a sweep says of each state: a fraction of what it says of pairs.
+
+    Attributes:
+        filtered: As for `Sweep`.
+        means: Smoothed means of x_0..x_T.
+        covariances: Smoothed covariances of x_0..x_T.
+        path: As for `Sweep`.
+    """
+
+    filtered: Float[Array, "T Nx"]
+    means: Float[Array, "T_plus_1 Nx"]
+    covariances: Float[Array, "T_plus_1 Nx Nx"]
+    path: Float[Array, "T_plus_1 Nx"]
+
 
 class FilteredDistributions(NamedTuple):
     """Filtered distribution of each state.

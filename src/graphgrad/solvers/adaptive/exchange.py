@@ -89,7 +89,7 @@ def ascend(
         limit=state.limit,
         unknowns=point.unknowns,
         support=point.support,
-        sweep=point.model.sweep,
+        states=point.model.sweep.states(),
         active=point.model.active,
         gradient=point.model.gradient,
         metric=step.metric,

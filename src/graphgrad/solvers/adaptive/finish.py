@@ -115,8 +115,8 @@ def _solution(
         # whatever its penalty is.
         gain = best_addition(*quadratic, support, inverse, signs)
         margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
-    sweep = at_end.sweep
-    ahead = one_step_ahead(model, sweep.filtered)
+    states = at_end.states
+    ahead = one_step_ahead(model, states.filtered)
     error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
     # Steps of a noisy engine never promise nothing.
     at_maximum = stochastic | (best.decrement < 0.1)
@@ -131,9 +131,9 @@ def _solution(
         log_likelihood=best.log_likelihood,
         criterion=best.criterion,
         margin=margin,
-        states=sweep.means(),
-        state_covariances=sweep.covariances(),
-        filtered=sweep.filtered,
+        states=states.means,
+        state_covariances=states.covariances,
+        filtered=states.filtered,
         prices=multiples * plan.multiplier * flat,
         path=path,
         start_criteria=winner.criteria,

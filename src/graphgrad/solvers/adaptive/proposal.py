@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...engines.sweep import Sweep
+from ...engines.sweep import SweptStates
 from ..trees import entry, where_each
 from .candidate import MOST_CHANGES, Candidate, new_candidate
 from .columns import gather, scatter
@@ -29,7 +29,7 @@ class Maximum(NamedTuple):
             also built from nothing, since one with too many terms can be hard to leave.
         unknowns: Coefficients and noises there.
         support: The parameters that are not zero.
-        sweep: The sweep there.
+        states: Of the sweep there.
         active: Columns of the active parameters.
         gradient: Of the log-likelihood, in the active parameters.
         metric: Information on these.
@@ -41,7 +41,7 @@ class Maximum(NamedTuple):
     limit: Int[Array, ""]
     unknowns: Unknowns
     support: Bool[Array, "R K"]
-    sweep: Sweep
+    states: SweptStates
     active: Int[Array, "R A"]
     gradient: Float[Array, "n"]
     metric: Float[Array, "n n"]
@@ -78,7 +78,7 @@ def propose(maximum: Maximum, plan: Plan) -> Candidate:
     return new_candidate(
         maximum.unknowns._replace(parameters=jnp.clip(amounts, plan.low, plan.high)),
         scatter(found.support.reshape(columns.shape), columns, K),
-        maximum.sweep.path,
+        maximum.states.path,
     )
 
 
