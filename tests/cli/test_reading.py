@@ -101,15 +101,18 @@ def test_expected_duration_of_long_series(tmp_path):
     rows = np.random.default_rng(0).normal(size=(30_000, 2))
     text = "x,y\n" + "\n".join(f"{a},{b}" for a, b in rows)
     table = _read(tmp_path, text)
-    lines = list(preview(table, {**DEFAULTS, "data": "data.csv"}))
+    options = {**DEFAULTS, "data": "data.csv"}
+    assert len(list(preview(table, options))) == 3  # most rows cost little
+    options["states"] = ["x", "y", "hidden"]
+    lines = list(preview(table, options))
     assert len(lines) == 4
     assert lines[2].startswith("Dynamics: map, x[t+1] = C phi(x), since there are no")
-    assert lines[3].startswith("Expected duration: about 2 min")
-    timed = list(preview(table, {**DEFAULTS, "data": "data.csv", "dt": 0.1}))
-    assert timed[3].startswith("Expected duration: about 4 min")
+    assert lines[3].startswith("Expected duration: about 5 min")
+    timed = list(preview(table, {**options, "dt": 0.1}))
+    assert timed[3].startswith("Expected duration: about 10 min")
     first = table.series._replace(values=table.series.values[:200])
     short = table._replace(series=first)
-    assert len(list(preview(short, {**DEFAULTS, "data": "data.csv"}))) == 3
+    assert len(list(preview(short, options))) == 3
 
 
 def test_config_round_trip(tmp_path):

@@ -23,6 +23,9 @@ FILES = (
 )
 """Files of a run; other files in its folder are never changed."""
 
+BLOCK = 65_536
+"""Rows that are written at a time."""
+
 
 def check_out(out: Path, *, force: bool) -> None:
     """Check before a fit that its folder can be written."""
@@ -124,8 +127,10 @@ def write_bands(
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([clock[0], *(name for part in parts for name in part)])
     table = np.concatenate([mean[..., None], band], axis=-1).reshape(len(mean), -1)
-    for when, row in zip(clock[1], table.tolist(), strict=True):
-        writer.writerow([when, *row])
+    for begin in range(0, len(table), BLOCK):  # numbers of Python take much memory
+        rows = table[begin : begin + BLOCK].tolist()
+        times = clock[1][begin : begin + BLOCK]
+        writer.writerows([when, *row] for when, row in zip(times, rows, strict=True))
 
 
 def check_file(out: Path | None, *, force: bool) -> None:

@@ -142,8 +142,17 @@ class Adjoint(NamedTuple):
     predicted_curvature: Float[Array, "T Nx Nx"]
 
 
-def adjoint(filtered: Filtered) -> Adjoint:
-    """Run backwards over the rows of the filter."""
+def adjoint(
+    filtered: Filtered,
+    later: tuple[Float[Array, "Nx"], Float[Array, "Nx Nx"]] | None = None,
+) -> Adjoint:
+    """Run backwards over the rows of the filter.
+
+    Args:
+        filtered: Of the filter.
+        later: Slope and curvature in the last filtered state, from rows after it; None
+            if there are none.
+    """
     H, F, A = filtered.row.matrix, filtered.row.slope, filtered.shrink
     seen = filtered.whiten @ H
     z = jnp.einsum("tij,tj->ti", filtered.whiten, filtered.innovation)
@@ -159,9 +168,10 @@ def adjoint(filtered: Filtered) -> Adjoint:
         back, pull, known = inputs
         return (pull + q @ back, known + back.T @ M @ back), (q, M)
 
-    none = jnp.zeros_like(pull[0]), jnp.zeros_like(known[0])
+    if later is None:
+        later = jnp.zeros_like(pull[0]), jnp.zeros_like(known[0])
     first, (q, M) = jax.lax.scan(
-        step, none, (back, pull_back, known_back), reverse=True
+        step, later, (back, pull_back, known_back), reverse=True
     )
     return Adjoint(
         slope=jnp.concatenate([first[0][None], q]),

@@ -10,7 +10,6 @@ Gaussian are replaced, about the trajectory, by Gaussian ones with the same scor
 (Durbin and Koopman, Time Series Analysis by State Space Methods, 2012, chapter 10).
 """
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,14 +23,14 @@ from ..model import GaussianNoise, Schedule, StateSpaceModel, Transition
 from .affine import (
     AffineRow,
     Filtered,
-    Smoothed,
     adjoint,
     filter_row,
     filter_rows,
-    row_derivatives,
     smooth,
 )
-from .linalg import root, symmetric
+from .affine_sweep import SweepRows, affine_log_likelihood, affine_sweep
+from .chunks import Rows
+from .linalg import cubature, root
 from .sweep import AbstractEngine, FilteredDistributions, ObservedRow, Sweep
 
 
@@ -76,13 +75,6 @@ LINEARISATIONS: dict[str, Callable[[Transition, Array, Array], Affine]] = {
     "extended": extended,
     "unscented": unscented,
 }
-
-
-def cubature(m: Float[Array, "Nx"]) -> Float[Array, "P Nx"]:
-    """Points of equal weight with the moments of N(0, I) up to the third."""
-    n = len(m)
-    points = math.sqrt(n) * jnp.eye(n, dtype=m.dtype)
-    return jnp.concatenate([points, -points])
 
 
 class GaussianSmoother(AbstractEngine):
@@ -132,14 +124,20 @@ class GaussianSmoother(AbstractEngine):
     ) -> Sweep:
         # Each sweep of a solver linearises about the trajectory of the previous one,
         # which amounts to iterating at no cost.
-        start = _start(model)
-        filtered = self._filter(model, ys, self._about(previous), unsure)
+        start, about = _start(model), previous
+        if self.linearisation != "extended":
+            about = None
+        if about is not None and unsure is None and self.iterations == 1:
+            rows = Rows.of(model, ys, about)
+            return affine_sweep(start, self._rows, model, rows, scored=False)[0]
+        filtered = self._filter(model, ys, about, unsure)
         smoothed = smooth(start, filtered, adjoint(filtered))
         for _ in range(self.iterations - 1):
-            about = smoothed.means, smoothed.covariances[:-1]
-            filtered = self._filter(model, ys, about)
+            rows = Rows.of(model, ys, smoothed.means)
+            again = self._rows(model, rows, smoothed.covariances[:-1])
+            filtered = filter_rows(start, again, ys)
             smoothed = smooth(start, filtered, adjoint(filtered))
-        return _as_sweep(filtered, smoothed)
+        return SweepRows.of(filtered, smoothed).sweep(smoothed.means[0])
 
     def scored_sweep(
         self,
@@ -152,19 +150,14 @@ class GaussianSmoother(AbstractEngine):
         if self.linearisation != "extended" or self.iterations > 1:
             return super().scored_sweep(key, build, values, ys, previous)
 
-        def parts(values: Any) -> tuple[tuple[Array, Array], AffineRow]:
-            model = build(values)
-            about = self._about(previous)
-            assert about is not None
-            return _start(model), self._rows(model, ys, about)
+        def expand(values: Any, rows: Rows) -> AffineRow:
+            return self._rows(build(values), rows)
 
-        (start, rows), pull_back = jax.vjp(parts, values)
-        filtered = filter_rows(start, rows, ys)
-        back = adjoint(filtered)
-        q, M = back.slope[0], back.curvature[0]
-        first = q, (jnp.outer(q, q) - M) / 2
-        (score,) = pull_back((first, row_derivatives(start, filtered, back)))
-        return _as_sweep(filtered, smooth(start, filtered, back)), score
+        start, pull_back = jax.vjp(lambda values: _start(build(values)), values)
+        rows = Rows.of(build(values), ys, previous)
+        sweep, (slopes, score) = affine_sweep(start, expand, values, rows, scored=True)
+        (first,) = pull_back(slopes)
+        return sweep, jax.tree.map(jnp.add, score, first)
 
     def filter(
         self,
@@ -181,29 +174,27 @@ class GaussianSmoother(AbstractEngine):
         ys: Float[Array, "T Ny"],
         previous: Float[Array, "T_plus_1 Nx"],
     ) -> Float[Array, ""]:
-        return jnp.sum(self._filter(model, ys, self._about(previous)).increment)
-
-    def _about(self, states: Array | None) -> tuple[Array, Array] | None:
-        """Points of linearisation; a Taylor expansion needs no covariance."""
-        if states is None or self.linearisation != "extended":
-            return None
-        return states, jnp.zeros((len(states) - 1, *2 * states.shape[1:]), states.dtype)
+        if self.linearisation != "extended":
+            return jnp.sum(self._filter(model, ys, None).increment)
+        rows = Rows.of(model, ys, previous)
+        return affine_log_likelihood(_start(model), self._rows, model, rows)
 
     def _filter(
         self,
         model: StateSpaceModel,
         ys: Array,
-        about: tuple[Array, Array] | None,
+        about: Array | None,
         unsure: Array | None = None,
     ) -> Filtered:
         start = _start(model)
-        if about is not None and unsure is None:
-            return filter_rows(start, self._rows(model, ys, about), ys)
         relinearise = rows = after = None
-        if about is not None and unsure is not None:
-            states, spreads = about
-            states = jnp.where(unsure[:, None], start[0], states)
-            rows = self._rows(model, ys, (states, spreads))
+        if about is not None:
+            if unsure is None:
+                return filter_rows(
+                    start, self._rows(model, Rows.of(model, ys, about)), ys
+                )
+            states = jnp.where(unsure[:, None], start[0], about)
+            rows = self._rows(model, Rows.of(model, ys, states))
             relinearise = jnp.stack([unsure[:-1], unsure[1:]], axis=1)
             after = states[1:]
 
@@ -227,15 +218,26 @@ class GaussianSmoother(AbstractEngine):
         return jax.lax.scan(step, start, inputs)[1]
 
     def _rows(
-        self, model: StateSpaceModel, ys: Array, about: tuple[Array, Array]
+        self,
+        model: StateSpaceModel,
+        rows: Rows,
+        spreads: Float[Array, "T Nx Nx"] | None = None,
     ) -> AffineRow:
-        """The model about a given trajectory: all rows in parallel."""
-        states, spreads = about
+        """The model about a given trajectory: some rows in parallel.
+
+        Args:
+            model: The model.
+            rows: The rows.
+            spreads: Covariances of the states before; a Taylor expansion needs none.
+        """
+        if spreads is None:
+            Nx = model.n_states
+            spreads = jnp.zeros((len(rows.ys), Nx, Nx), rows.before.dtype)
 
         def one(moment, y: Array, m: Array, P: Array, x: Array) -> AffineRow:
             return self._row(model, moment, y, m, P, x)
 
-        return jax.vmap(one)(model.schedule, ys, states[:-1], spreads, states[1:])
+        return jax.vmap(one)(rows.schedule, rows.ys, rows.before, spreads, rows.after)
 
     def _row(
         self,
@@ -318,27 +320,6 @@ def _affine_row(
     )
 
 
-def _as_sweep(filtered: Filtered, smoothed: Smoothed) -> Sweep:
-    """Smoothed pairs of states as weighted points."""
-    before, after, spread = jax.vmap(_pair_points)(
-        smoothed.means[:-1],
-        smoothed.covariances[:-1],
-        smoothed.means[1:],
-        smoothed.covariances[1:],
-        smoothed.cross,
-    )
-    return Sweep(
-        log_likelihood=jnp.sum(filtered.increment),
-        filtered=filtered.mean,
-        before=before,
-        after=after,
-        weights=jnp.full(before.shape[:2], 1 / before.shape[1], before.dtype),
-        spread=spread,
-        variances=filtered.row.variances[:, None],
-        path=smoothed.means,
-    )
-
-
 def along(model: StateSpaceModel, states: Float[Array, "T Nx"]) -> Float[Array, "T Nx"]:
     """One-step predictions of the next state, from each state."""
     if model.schedule is None:
@@ -354,14 +335,3 @@ def one_step_ahead(
     """One-step predictions of each row, from the filtered state of the previous one."""
     before = jnp.concatenate([model.initial_mean[None], filtered[:-1]])
     return model.observation.mean(along(model, before))
-
-
-def _pair_points(
-    m: Array, P: Array, m_next: Array, P_next: Array, cross: Array
-) -> tuple[Array, Array, Array]:
-    """Points of x_{t-1}, means of x_t given each, and the covariance about them."""
-    L = root(P)
-    follow = jax.scipy.linalg.solve_triangular(L, cross.T, lower=True).T
-    points = cubature(m)
-    spread = symmetric(P_next - follow @ follow.T)
-    return m + points @ L.T, m_next + points @ follow.T, spread

@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..model import GaussianNoise, StateSpaceModel
 from ..model.transition import Expansion, by_equation, squares
 from .affine import AffineRow, Filtered, filter_rows
+from .chunks import Rows, scan_chunks
 from .sweep import ObservedRow
 
 MOST_VARIANCES = 16
@@ -72,6 +73,9 @@ def information(
     numbers = [*range(n_process)]
     numbers += range(Nx, Nx + Ny) if "observation_noise" in noise else ()
     pooled = len(numbers) > MOST_VARIANCES and model.sees_all_states
+    # Columns: one for each variance, or for each kind of noise.
+    kinds = ("state_noise" in noise) + ("observation_noise" in noise)
+    m = kinds if pooled else len(numbers)
 
     def local(moment, before: Array, after: Array):
         """Expansion of the transition about a state, with the sources of noise."""
@@ -97,45 +101,69 @@ def information(
             found = found._replace(sources=own[None])
         return found
 
-    parts = jax.vmap(local)(model.schedule, states[:-1], states[1:])
-    filtered, kept = _filter(model, ys, states, parts)
-    before = jnp.concatenate([model.initial_mean[None], filtered.mean[:-1]])
-    assert parts.sensitivity is not None
-    assert parts.sources is not None
-    # Each term enters its own equation, and in a flow through it the others.
-    turned = jax.vmap(lambda moment, *rest: model.at(moment).mean.turned(*rest))(
-        model.schedule, states[:-1], before - states[:-1], parts
+    def chunk(carry: _Carry, rows: Rows) -> tuple[_Carry, None]:
+        """Add the information of some rows."""
+        parts = jax.vmap(local)(rows.schedule, rows.before, rows.after)
+        filtered, kept = _filter(model, carry.state, rows, parts)
+        before = jnp.concatenate([carry.state[0][None], filtered.mean[:-1]])
+        assert parts.sensitivity is not None
+        assert parts.sources is not None
+        # Each term enters its own equation, and in a flow through it the others.
+        turned = jax.vmap(lambda moment, *rest: model.at(moment).mean.turned(*rest))(
+            rows.schedule, rows.before, before - rows.before, parts
+        )
+        entering = parts.sensitivity + jax.vmap(by_equation, (0, None))(turned, active)
+        # With respect to the logarithms of the variances, too.
+        measured = jnp.zeros((len(kept), 0, Ny, Ny), dtype)
+        if "observation_noise" in noise:
+            diagonal = jnp.diagonal(filtered.row.covariance, axis1=1, axis2=2)
+            seen = jnp.where(kept, diagonal, 0)
+            each = jnp.ones((1, Ny)) if pooled else jnp.eye(Ny)
+            measured = jax.vmap(jnp.diag)(each.astype(dtype)) * seen[:, None, None]
+        covariances, moved = carry.covariances, None
+        gains = jnp.zeros((len(kept), Nx, 0), dtype)
+        if numbers:
+            process = parts.sources[:, :n_process]
+            covariances, moved = _covariance_derivatives(
+                covariances, filtered, process, measured
+            )
+            gains = moved.gains
+        means, predicted = _mean_derivatives(carry.means, filtered, entering, gains)
+        each = filtered.whiten @ filtered.row.matrix @ predicted
+        Z, z = jnp.split(each, [Nx * A], axis=2)
+        known = carry.noise
+        if moved is not None and pooled:
+            # As if the noises of a state moved its own innovation only.
+            own = jnp.diagonal(moved.innovations, axis1=2, axis2=3)
+            blocks = 0.5 * jnp.einsum("tin,tjn->ijn", own, own)
+            blocks += jnp.einsum("tni,tnj->ijn", z, z)
+            known += jnp.einsum("ijn,nk->injk", blocks, eye).reshape(known.shape)
+        elif moved is not None:
+            W, z = moved.innovations, z.reshape(-1, z.shape[2])
+            known += 0.5 * jnp.einsum("tiab,tjab->ij", W, W) + z.T @ z
+        return _Carry(
+            state=(filtered.mean[-1], filtered.covariance[-1]),
+            means=means,
+            covariances=covariances,
+            coefficients=carry.coefficients + _products(Z, Nx, joint),
+            noise=known,
+        ), None
+
+    initial = model.initial_noise
+    assert isinstance(initial, GaussianNoise)
+    start = _Carry(
+        state=(model.initial_mean, initial.covariance),
+        means=jnp.zeros((Nx, Nx * A + m), dtype),
+        covariances=jnp.zeros((m, Nx, Nx), dtype),
+        coefficients=jnp.zeros((Nx * A, Nx * A) if joint else (Nx, A, A), dtype),
+        noise=jnp.zeros((len(numbers), len(numbers)), dtype),
     )
-    entering = parts.sensitivity + jax.vmap(by_equation, (0, None))(turned, active)
-    look = filtered.whiten @ filtered.row.matrix
+    end, _ = scan_chunks(chunk, start, Rows.of(model, ys, states))
     if not numbers:
-        unmoved = jnp.zeros((len(ys), Nx, 0), dtype)
-        Z = look @ _mean_derivatives(filtered, entering, unmoved)
-        return Information(_products(Z, Nx, joint), None)
-    # With respect to the logarithms of the variances, too.
-    process = parts.sources[:, :n_process]
-    measured = jnp.zeros((len(ys), 0, Ny, Ny), dtype)
-    if "observation_noise" in noise:
-        diagonal = jnp.diagonal(filtered.row.covariance, axis1=1, axis2=2)
-        seen = jnp.where(kept, diagonal, 0)
-        each = jnp.ones((1, Ny)) if pooled else jnp.eye(Ny)
-        measured = jax.vmap(jnp.diag)(each.astype(dtype)) * seen[:, None, None]
-    moved = _covariance_derivatives(filtered, process, measured)
-    each = look @ _mean_derivatives(filtered, entering, moved.gains)
-    Z, z = jnp.split(each, [Nx * A], axis=2)
-    W = moved.innovations
-    if pooled:
-        # As if the noises of a state moved its own innovation only.
-        own = jnp.diagonal(W, axis1=2, axis2=3)
-        blocks = 0.5 * jnp.einsum("tin,tjn->ijn", own, own)
-        blocks += jnp.einsum("tni,tnj->ijn", z, z)
-        known = jnp.einsum("ijn,nm->injm", blocks, eye).reshape(2 * (len(numbers),))
-    else:
-        z = z.reshape(-1, z.shape[2])
-        known = 0.5 * jnp.einsum("tiab,tjab->ij", W, W) + z.T @ z
+        return Information(end.coefficients, None)
     every = jnp.zeros((Nx + Ny, Nx + Ny), dtype)
-    every = every.at[np.ix_(numbers, numbers)].set(known)
-    return Information(_products(Z, Nx, joint), every)
+    every = every.at[np.ix_(numbers, numbers)].set(end.noise)
+    return Information(end.coefficients, every)
 
 
 def _products(
@@ -149,19 +177,42 @@ def _products(
     return jnp.einsum("tyna,tynb->nab", Z, Z)
 
 
+class _Carry(NamedTuple):
+    """What the rows so far leave to the next ones.
+
+    Attributes:
+        state: Filtered mean and covariance.
+        means: Derivatives of the mean.
+        covariances: Derivatives of the covariance in logarithms of variances.
+        coefficients: Information on the coefficients.
+        noise: That on the logarithms of the variances.
+    """
+
+    state: tuple[Float[Array, "Nx"], Float[Array, "Nx Nx"]]
+    means: Float[Array, "Nx k"]
+    covariances: Float[Array, "m Nx Nx"]
+    coefficients: Float[Array, "*Nx n n"]
+    noise: Float[Array, "m m"]
+
+
 def _mean_derivatives(
+    start: Float[Array, "Nx k"],
     filtered: Filtered,
     entering: Float[Array, "T Nx n"],
     gains: Float[Array, "T Nx m"],
-) -> Float[Array, "T Nx k"]:
-    """Derivatives of the predicted means: in coefficients, then in variances.
+) -> tuple[Float[Array, "Nx k"], Float[Array, "T Nx k"]]:
+    """Derivatives of the means: in coefficients, then in variances.
 
     Args:
+        start: Of the filtered mean before the first row.
         filtered: Of the filter.
         entering: By how much each step moves the predicted mean.
         gains: By how much the change of the gain moves the filtered mean.
+
+    Returns:
+        Those of the last filtered mean, and those of the predicted means.
     """
-    (T, Nx, n), m = entering.shape, gains.shape[2]
+    T, Nx, n = entering.shape
     entering = jnp.concatenate([entering, jnp.zeros_like(gains)], axis=2)
     after = jnp.concatenate([jnp.zeros((T, Nx, n), gains.dtype), gains], axis=2)
 
@@ -170,9 +221,8 @@ def _mean_derivatives(
         predicted = F @ dm + entering
         return shrink @ predicted + after, predicted
 
-    start = jnp.zeros((Nx, n + m), entering.dtype)
     inputs = filtered.row.slope, filtered.shrink, entering, after
-    return jax.lax.scan(step, start, inputs)[1]
+    return jax.lax.scan(step, start, inputs)
 
 
 class _CovarianceDerivatives(NamedTuple):
@@ -188,16 +238,21 @@ class _CovarianceDerivatives(NamedTuple):
 
 
 def _covariance_derivatives(
+    start: Float[Array, "m Nx Nx"],
     filtered: Filtered,
     process: Float[Array, "T p Nx Nx"],
     measured: Float[Array, "T q Ny Ny"],
-) -> _CovarianceDerivatives:
+) -> tuple[Float[Array, "m Nx Nx"], _CovarianceDerivatives]:
     """What variances of process noise, then of measurement noise, change.
 
     Args:
+        start: Derivatives of the filtered covariance before the first row.
         filtered: Of the filter.
         process: Covariance that each source of process noise adds.
         measured: The same of the measurement noise; zero where nothing is observed.
+
+    Returns:
+        Derivatives of the last filtered covariance, and those of all rows.
     """
     F, H, whiten = filtered.row.slope, filtered.row.matrix, filtered.whiten
     shrink, p, q = filtered.shrink, process.shape[1], measured.shape[1]
@@ -211,8 +266,7 @@ def _covariance_derivatives(
         move, entered = inputs
         return _between(move, dP) + entered, dP
 
-    start = jnp.zeros_like(entered[0])
-    _, before = jax.lax.scan(step, start, (shrink @ F, entered))
+    end, before = jax.lax.scan(step, start, (shrink @ F, entered))
     predicted = each(F, before).at[:, :p].add(process)
     innovations = each(whiten @ H, predicted)
     w = jnp.einsum("tij,tj->ti", precision, filtered.innovation)
@@ -221,13 +275,13 @@ def _covariance_derivatives(
     if q:
         innovations = innovations.at[:, p:].add(each(whiten, measured))
         gains = gains.at[:, :, p:].add(-gain @ jnp.einsum("tqij,tj->tiq", measured, w))
-    return _CovarianceDerivatives(innovations, gains)
+    return end, _CovarianceDerivatives(innovations, gains)
 
 
 def _filter(
     model: StateSpaceModel,
-    ys: Float[Array, "T Ny"],
-    states: Float[Array, "T_plus_1 Nx"],
+    start: tuple[Float[Array, "Nx"], Float[Array, "Nx Nx"]],
+    at: Rows,
     parts: Expansion,
 ) -> tuple[Filtered, Bool[Array, "T Ny"]]:
     """The filter of the model linearised about a trajectory; what is observed."""
@@ -235,10 +289,10 @@ def _filter(
     def observe(moment, y: Array, x: Array) -> ObservedRow:
         return ObservedRow.at(model.at(moment).observation, y, x)[0]
 
-    seen = jax.vmap(observe)(model.schedule, ys, states[1:])
+    seen = jax.vmap(observe)(at.schedule, at.ys, at.after)
     assert parts.covariance is not None
     rows = AffineRow(
-        centre=states[:-1],
+        centre=at.before,
         value=parts.value,
         slope=parts.slope,
         noise=parts.covariance,
@@ -246,12 +300,9 @@ def _filter(
         y=seen.y,
         matrix=seen.matrix,
         covariance=seen.covariance,
-        excess=jnp.zeros(len(ys), states.dtype),
+        excess=jnp.zeros(len(at.ys), at.before.dtype),
     )
-    initial = model.initial_noise
-    assert isinstance(initial, GaussianNoise)
-    start = model.initial_mean, initial.covariance
-    return filter_rows(start, rows, ys), seen.kept
+    return filter_rows(start, rows, at.ys), seen.kept
 
 
 def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:

@@ -6,6 +6,8 @@ loop here factors one matrix once and continues with products, and a second
 factorisation depends on the first.
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -28,3 +30,10 @@ def inverse_root(S: Float[Array, "n n"]) -> Float[Array, "n n"]:
 def symmetric(P: Float[Array, "*T n n"]) -> Float[Array, "*T n n"]:
     """P without the asymmetry of rounding."""
     return (P + P.mT) / 2
+
+
+def cubature(m: Float[Array, "Nx"]) -> Float[Array, "P Nx"]:
+    """Points of equal weight with the moments of N(0, I) up to the third."""
+    n = len(m)
+    points = math.sqrt(n) * jnp.eye(n, dtype=m.dtype)
+    return jnp.concatenate([points, -points])

@@ -87,6 +87,26 @@ class Sweep(NamedTuple):
             weights=jnp.full((T, 2), 0.5, self.weights.dtype),
         )
 
+    def states(self) -> "SweptStates":
+        """The distribution of each state, without the pairs."""
+        return SweptStates(self.filtered, self.means(), self.covariances(), self.path)
+
+
+class SweptStates(NamedTuple):
+    """What a sweep says of each state: a fraction of what it says of pairs.
+
+    Attributes:
+        filtered: As for `Sweep`.
+        means: Smoothed means of x_0..x_T.
+        covariances: Smoothed covariances of x_0..x_T.
+        path: As for `Sweep`.
+    """
+
+    filtered: Float[Array, "T Nx"]
+    means: Float[Array, "T_plus_1 Nx"]
+    covariances: Float[Array, "T_plus_1 Nx Nx"]
+    path: Float[Array, "T_plus_1 Nx"]
+
 
 class FilteredDistributions(NamedTuple):
     """Filtered distribution of each state.

@@ -23,6 +23,7 @@ from .subset import best_addition, best_subset, inverse_on, subset_path
 from .substeps import substeps_of
 from .unknowns import Unknowns
 from .variances import restricted
+from .windows import MANY_ROWS
 
 
 def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> Solution:
@@ -61,7 +62,9 @@ def _best_start(
     number = jnp.argmin(starts.best.criterion)
     best, done = entry((starts.best, starts.done), number)
     unknowns = best.unknowns
-    if "state_noise" in learn:
+    # The correction is a share of one over the rows, a standard error one over their
+    # square root: not worth three sweeps of many rows.
+    if "state_noise" in learn and len(plan.ys) <= MANY_ROWS:
         noise = restricted(unknowns, best.trajectory, plan, learn)
         noise = jnp.where(plan.free_noise, noise, unknowns.state_noise)
         unknowns = unknowns._replace(state_noise=noise)
@@ -112,8 +115,8 @@ def _solution(
         # whatever its penalty is.
         gain = best_addition(*quadratic, support, inverse, signs)
         margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
-    sweep = at_end.sweep
-    ahead = one_step_ahead(model, sweep.filtered)
+    states = at_end.states
+    ahead = one_step_ahead(model, states.filtered)
     error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
     # Steps of a noisy engine never promise nothing.
     at_maximum = stochastic | (best.decrement < 0.1)
@@ -128,9 +131,9 @@ def _solution(
         log_likelihood=best.log_likelihood,
         criterion=best.criterion,
         margin=margin,
-        states=sweep.means(),
-        state_covariances=sweep.covariances(),
-        filtered=sweep.filtered,
+        states=states.means,
+        state_covariances=states.covariances,
+        filtered=states.filtered,
         prices=multiples * plan.multiplier * flat,
         path=path,
         start_criteria=winner.criteria,

@@ -17,15 +17,20 @@ from ...solution import Solution
 LEAST_ROWS = 16
 """Rows of the shortest series."""
 
+MANY_ROWS = 2048
+"""Rows from which on it costs more to compute rows than to compile once more."""
+
 
 def rounded_length(rows: int) -> int:
-    """The next power of two, or three quarters of it.
+    """The next power of two, or three quarters of it; of many rows, eighths of it.
 
     Examples:
         >>> [rounded_length(rows) for rows in (5, 16, 17, 100, 500, 1000, 10_000)]
-        [16, 16, 24, 128, 512, 1024, 12288]
+        [16, 16, 24, 128, 512, 1024, 10240]
     """
     power = 1 << max(rows - 1, LEAST_ROWS - 1).bit_length()
+    if power > MANY_ROWS:
+        return -(-8 * rows // power) * power // 8
     return 3 * power // 4 if rows <= 3 * power // 4 and power > LEAST_ROWS else power
 
 

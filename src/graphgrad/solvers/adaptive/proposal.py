@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...engines.sweep import Sweep
+from ...engines.sweep import SweptStates
 from ..trees import entry, where_each
 from .candidate import MOST_CHANGES, Candidate, new_candidate
 from .columns import gather, scatter
@@ -30,7 +30,7 @@ class Maximum(NamedTuple):
             also built from nothing, since one with too many terms can be hard to leave.
         unknowns: Coefficients and noises there.
         support: The parameters that are not zero.
-        sweep: The sweep there.
+        states: Of the sweep there.
         active: Columns of the active parameters.
         gradient: Of the log-likelihood, in the active parameters.
         metric: Information on these: a matrix, or one for each equation.
@@ -42,7 +42,7 @@ class Maximum(NamedTuple):
     limit: Int[Array, ""]
     unknowns: Unknowns
     support: Bool[Array, "R K"]
-    sweep: Sweep
+    states: SweptStates
     active: Int[Array, "R A"]
     gradient: Float[Array, "n"]
     metric: Float[Array, "*R k k"]
@@ -83,7 +83,7 @@ def propose(maximum: Maximum, plan: Plan) -> Candidate:
     return new_candidate(
         maximum.unknowns._replace(parameters=jnp.clip(amounts, plan.low, plan.high)),
         scatter(found.support.reshape(columns.shape), columns, K),
-        maximum.sweep.path,
+        maximum.states.path,
     )
 
 

@@ -14,7 +14,7 @@ from .columns import gather
 from .design import design_rows
 from .plan import Plan
 from .screening import screen, stand_ins
-from .statistics import Completed, complete
+from .statistics import CompletedSums, completed_sums
 from .unknowns import model_unknowns, observation_squares
 from .variances import noise_gradient
 
@@ -38,7 +38,7 @@ class QuadraticModel(NamedTuple):
 
     Attributes:
         sweep: The sweep.
-        data: Its completed data.
+        data: Sums over its completed data.
         active: Columns of the active parameters.
         support: Which of these are in the model.
         gradient: Of the log-likelihood, in the active parameters.
@@ -47,7 +47,7 @@ class QuadraticModel(NamedTuple):
     """
 
     sweep: Sweep
-    data: Completed
+    data: CompletedSums
     active: Int[Array, "R A"]
     support: Bool[Array, "n"]
     gradient: Float[Array, "n"]
@@ -86,7 +86,7 @@ def quadratic_model(
         sweep, (score, slope) = _scored_sweep(key, model, start, plan, engine)
     else:
         sweep = engine.sweep(key, model, plan.ys, start)
-    data = complete(sweep, model, engine)
+    data = completed_sums(sweep, model, engine)
     Nx, M = plan.base.shape
     trajectory = sweep.means()
     terms, rest = (part[:, 0] for part in design_rows(model, trajectory[:-1, None]))
@@ -153,12 +153,12 @@ def _scored_sweep(
 
 
 def _gradient(
-    data: Completed, model: StateSpaceModel, first: Float[Array, "*rows n n"]
+    data: CompletedSums, model: StateSpaceModel, first: Float[Array, "*rows n n"]
 ) -> Float[Array, "Nx M"]:
     """Gradient of the log-likelihood in the coefficients: Fisher's identity.
 
     Args:
-        data: The completed data.
+        data: Sums over the completed data.
         model: The model.
         first: What must be done before another matrix is factored.
     """

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from .statistics import Completed
+from .statistics import Completed, CompletedSums
 
 
 def active_size(n_terms: int) -> int:
@@ -13,7 +13,7 @@ def active_size(n_terms: int) -> int:
 
 
 def screen(
-    data: Completed,
+    data: Completed | CompletedSums,
     keep: Bool[Array, "Nx M"],
     allowed: Bool[Array, "Nx M"],
     size: int,
@@ -22,7 +22,7 @@ def screen(
     """For each equation, the columns to keep and those that explain most of the rest.
 
     Args:
-        data: The completed data.
+        data: The completed data, or sums over them.
         keep: Terms that are in play already.
         allowed: Terms that may be in play.
         size: Number of columns an equation.
@@ -32,7 +32,7 @@ def screen(
     Nx, M = keep.shape
     if size == M:
         return jnp.broadcast_to(jnp.arange(M), (Nx, M))
-    sizes = data.weights.T @ data.terms**2
+    sizes = data.sizes()
     tiny = jnp.finfo(sizes.dtype).tiny
     explained = data.pulls() ** 2 / jnp.maximum(sizes, tiny)
     score = explained

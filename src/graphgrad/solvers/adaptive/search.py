@@ -15,6 +15,7 @@ from ..criterion import AbstractCriterion
 from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
+from .exchange import TOLERANCE
 from .finish import finish
 from .plan import Plan
 from .runs import Explored, exchange_each
@@ -33,7 +34,7 @@ from .stages import (
     with_known_noise,
     with_less_noise,
 )
-from .starts import begin_fit, long_gaps
+from .starts import begin_fit, begin_later, long_gaps
 from .substeps import (
     SIZES,
     doubling,
@@ -43,7 +44,7 @@ from .substeps import (
     with_substeps,
 )
 from .unknowns import independent_noise
-from .windows import continued
+from .windows import MANY_ROWS, continued
 
 LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 """Shares of what is left of the way to no process noise, in steps of equal ratio."""
@@ -96,76 +97,117 @@ class Search(NamedTuple):
             reason: The engine and why it was chosen, in words.
             found: What a fit of fewer rows found, to go on from.
         """
-        ys, key, settings, learn = self.ys, self.key, self.settings, self.learn
-        options = {"engine": self.engine, "learn": learn, "settings": settings}
-        gaps = settings.long_gaps
+        ys, learn, gaps = self.ys, self.learn, self.settings.long_gaps
         if not self.traced:
             gaps = bool(np.any(long_gaps(jnp.asarray(ys), model)))
         penalty = self.criterion, self.multiplier
-        plan, beginning = begin_fit(ys, model, *penalty, self.constraints, learn, gaps)
+        known = ys, model, *penalty, self.constraints, learn, gaps
+        if found is None:
+            exchanged, plan = self._first(*begin_fit(*known))
+        else:
+            exchanged, plan = self._later(begin_later(*known), found)
+        if "state_noise" not in learn:
+            plan = plan._replace(free_noise=jnp.array(False))
+            exchanged = with_known_noise(exchanged, plan)
+            if independent_noise(model):
+                learn = self._free
+            exchanged = self._exchange(exchanged, plan, learn, self.settings.climb)
+        elif model.dynamics == "flow":
+            # What is taken for noise may be a term that is missing, which shows once
+            # the noise cannot explain it.
+            exchanged, plan = self._without_noise(exchanged, plan, found)
+        combined = exchanged
+        if len(ys) <= MANY_ROWS or not _settled(exchanged):
+            # The last ascent may take its time: distributions that are not Gaussian,
+            # and noises that the data hardly tell, need it.
+            combined = recombined_starts(exchanged)
+            combined = self._exchange(combined, plan, learn, 4 * self.settings.climb)
+        return finish(
+            self.key,
+            exchanged,
+            combined,
+            plan,
+            engine=self.engine,
+            learn=self.learn,
+            settings=self.settings,
+            reason=reason,
+        )
+
+    @property
+    def _free(self) -> tuple[str, ...]:
+        """What is learnt while the process noise is free, above what is known of it.
+
+        Terms are first exchanged like this: a wrong model with little noise loses the
+        data, and cannot be improved. With the noise known and independent the same
+        program holds it fixed.
+        """
+        return tuple(dict.fromkeys((*self.learn, "state_noise")))
+
+    def _first(self, plan: Plan, beginning: Annealing) -> tuple[Exchange, Plan]:
+        """Terms from the data alone: anneal, exchange, and again."""
+        key, settings, model = self.key, self.settings, plan.model
         if model.dynamics == "flow" and not self.traced:
             first = host_entry(beginning.unknowns, 0)
             size = first_size(plan.build(first, ()), plan.trajectory)
             size = max(size, int(substeps_of(model)))
             plan = plan._replace(model=with_substeps(plan.model, size))
-        # Terms are first exchanged with the process noise free, above what is known of
-        # it: a wrong model with little noise loses the data, and cannot be improved.
-        # With it known and independent the same program holds it fixed.
-        free = tuple(dict.fromkeys((*learn, "state_noise")))
-
         seen = model.sees_all_states
 
         def round_of(number: int, starts: Annealing) -> Exchange:
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
             ready = begin_exchanges(starts.unknowns, starts.trajectory)
-            return self._exchange(ready, plan, free, settings.climb, explored)
+            return self._exchange(ready, plan, self._free, settings.climb, explored)
 
         explored: Explored | None = {} if seen else None
-
-        def first_round() -> Exchange:
-            if found is None:
-                return round_of(0, beginning)
-            going_on = continued(key, found, beginning, plan, self.engine, free)
-            return self._exchange(going_on, plan, free, settings.climb, explored)
-
-        exchanged = first_round()
+        exchanged = round_of(0, beginning)
         if model.dynamics == "flow" and not self.traced:
-            needed = _needed_steps(exchanged, plan, free)
+            needed = _needed_steps(exchanged, plan, self._free)
             if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
                 plan = plan._replace(model=with_substeps(plan.model, needed))
                 explored = {} if seen else None
-                exchanged = first_round()
-        for number in range(1, settings.rounds if found is None else 1):
+                exchanged = round_of(0, beginning)
+        for number in range(1, settings.rounds):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
         if not seen and np.sum(self.constraints.free) <= FEW_TERMS:
             for number in range(settings.rounds):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)
-                again = self._exchange(drawn, plan, free, settings.climb)
+                again = self._exchange(drawn, plan, self._free, settings.climb)
                 exchanged = better_starts(again, exchanged)
-        if "state_noise" not in learn:
-            plan = plan._replace(free_noise=jnp.array(False))
-            exchanged = with_known_noise(exchanged, plan)
-            if independent_noise(model):
-                learn = free
-            exchanged = self._exchange(exchanged, plan, learn, settings.climb)
-        elif model.dynamics == "flow":
-            # What is taken for noise may be a term that is missing, which shows once
-            # the noise cannot explain it. With all of it gone at once the data would be
-            # lost.
-            exchanged, plan = self._without_noise(exchanged, plan)
-        # The last ascent may take its time: distributions that are not Gaussian, and
-        # noises that the data hardly tell, need it.
-        combined = recombined_starts(exchanged)
-        combined = self._exchange(combined, plan, learn, 4 * settings.climb)
-        return finish(key, exchanged, combined, plan, reason=reason, **options)
+        return exchanged, plan
 
-    def _without_noise(self, noisy: Exchange, plan: Plan) -> tuple[Exchange, Plan]:
-        """The fits without process noise, unless noise is needed."""
+    def _later(self, plan: Plan, found: Solution) -> tuple[Exchange, Plan]:
+        """Terms from where a fit of fewer rows ended."""
+        start = continued(self.key, found, plan, self.engine, self._free)
+        if plan.model.dynamics == "flow":
+            needed = _needed_steps(start, plan, self._free)
+            if needed > int(substeps_of(plan.model)):
+                plan = plan._replace(model=with_substeps(plan.model, needed))
+        if "state_noise" not in self.learn:
+            return start, plan
+        return self._exchange(start, plan, self._free, self.settings.climb), plan
+
+    def _without_noise(
+        self, noisy: Exchange, plan: Plan, found: Solution | None
+    ) -> tuple[Exchange, Plan]:
+        """The fits without process noise, unless noise is needed.
+
+        Args:
+            noisy: The fits with it.
+            plan: What stays the same.
+            found: What a fit of fewer rows found. What needed noise there needs it with
+                more rows, unless terms have changed.
+        """
+        shares = LESS_NOISE
+        if found is not None and _same_terms(noisy, found, plan):
+            if not found.noise_free:
+                return noisy, plan
+            shares = LESS_NOISE[-1:]
+        # With all of it gone at once the data would be lost.
         quiet, less_noise = plan._replace(free_noise=jnp.array(False)), noisy
-        for share in LESS_NOISE:
+        for share in shares:
             less_noise = with_less_noise(less_noise, quiet, share)
             most = 4 * self.settings.climb
             less_noise = self._exchange(less_noise, quiet, self.learn, most)
@@ -264,6 +306,20 @@ def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:
     model = plan.build(best.unknowns, learn)
     change = doubling(model, plan.ys, best.trajectory)
     return next_size(change, int(substeps_of(model))) or SIZES[-1]
+
+
+def _settled(starts: Exchange) -> bool:
+    """Whether there is one start, at a maximum from which no other terms were tried."""
+    best, at = starts.best, starts.at
+    same = np.all(np.asarray(at.support) == np.asarray(best.support))
+    maximum = np.all(np.asarray(best.decrement) < TOLERANCE)
+    return len(starts.done) == 1 and bool(starts.done[0] & same & maximum)
+
+
+def _same_terms(starts: Exchange, found: Solution, plan: Plan) -> bool:
+    """Whether the one start has the terms of a fit of fewer rows."""
+    before = np.asarray(found.coefficients) != np.asarray(plan.base)
+    return bool(np.all(np.asarray(starts.best.support)[0] == before))
 
 
 def _progress(

@@ -40,6 +40,20 @@ def begin_fit(
     gaps: bool,
 ) -> tuple[Plan, Annealing]:
     """The plan, and all starts."""
+    plan = _plan(ys, model, criterion, multiplier, constraints, learn, gaps)
+    shares = jnp.asarray(HIDDEN_STEPS, plan.ys.dtype)
+    return plan, jax.vmap(lambda share: begin(plan, share))(shares)
+
+
+def _plan(
+    ys: Array,
+    model: StateSpaceModel,
+    criterion: AbstractCriterion,
+    multiplier: Array,
+    constraints: ConstraintSet,
+    learn: tuple[str, ...],
+    gaps: bool,
+) -> Plan:
     ys = jnp.asarray(ys)
     states = filled(ys)
     start = model.initial_mean
@@ -52,7 +66,7 @@ def begin_fit(
     # The first state is no datum.
     interpolated = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
     free = jnp.asarray(constraints.free)
-    plan = Plan(
+    return Plan(
         ys=ys,
         model=model,
         base=jnp.asarray(constraints.base, ys.dtype),
@@ -73,8 +87,10 @@ def begin_fit(
         long_gaps=interpolated if gaps else None,
         free_noise=jnp.array(True),
     )
-    shares = jnp.asarray(HIDDEN_STEPS, ys.dtype)
-    return plan, jax.vmap(lambda share: begin(plan, share))(shares)
+
+
+begin_later = compiled_once(_plan)
+"""The plan of a fit that goes on from another one; arguments as for `begin_fit`."""
 
 
 def long_gaps(ys: Array, model: StateSpaceModel) -> Array:

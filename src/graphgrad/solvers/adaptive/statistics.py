@@ -9,14 +9,17 @@ not cancel in single precision.
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from ...engines.chunks import scan_chunks
 from ...engines.sweep import AbstractEngine, Sweep
 from ...model import (
     AbstractScaleNoise,
     GaussianNoise,
+    Schedule,
     StateSpaceModel,
 )
 from .design import design_rows
@@ -48,6 +51,36 @@ class Completed(NamedTuple):
     def pulls(self) -> Float[Array, "Nx M"]:
         """Weighted sums of residuals times terms."""
         return (self.residuals * self.weights).T @ self.terms
+
+    def sizes(self) -> Float[Array, "#Nx M"]:
+        """Weighted sums of squared terms."""
+        return self.weights.T @ self.terms**2
+
+
+class CompletedSums(NamedTuple):
+    """Sums over the completed data, of which no row is kept.
+
+    Attributes:
+        square: Of squared residuals.
+        pull: Of residuals times terms.
+        size: Of squared terms.
+    """
+
+    square: Float[Array, "Nx"]
+    pull: Float[Array, "Nx M"]
+    size: Float[Array, "#Nx M"]
+
+    def squares(self) -> Float[Array, "Nx"]:
+        """Expected sums of squared residuals."""
+        return self.square
+
+    def pulls(self) -> Float[Array, "Nx M"]:
+        """Weighted sums of residuals times terms."""
+        return self.pull
+
+    def sizes(self) -> Float[Array, "#Nx M"]:
+        """Weighted sums of squared terms."""
+        return self.size
 
 
 class Statistics(NamedTuple):
@@ -86,6 +119,31 @@ def complete(sweep: Sweep, model: StateSpaceModel, engine: AbstractEngine) -> Co
         sweep = sweep.thinned()
     terms, rest = design_rows(model, sweep.before)
     return completed(sweep, model, terms, rest)
+
+
+def completed_sums(
+    sweep: Sweep, model: StateSpaceModel, engine: AbstractEngine
+) -> CompletedSums:
+    """Sums over the rows of an engine's sweep by a model, in chunks."""
+
+    def sums(rows: tuple[Sweep, Schedule | None]) -> CompletedSums:
+        sweep, schedule = rows
+        here = eqx.tree_at(
+            lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
+        )
+        data = complete(sweep, here, engine)
+        return CompletedSums(data.squares(), data.pulls(), data.sizes())
+
+    def chunk(total: CompletedSums, rows: tuple[Sweep, Schedule | None]):
+        return jax.tree.map(jnp.add, total, sums(rows)), None
+
+    # What is one number, or has one row more, is no part of the completed data.
+    each = sweep._replace(log_likelihood=sweep.weights[:, 0], path=sweep.filtered)
+    rows = each, model.schedule
+    none = jax.tree.map(
+        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(sums, rows)
+    )
+    return scan_chunks(chunk, none, rows)[0]
 
 
 def completed(

@@ -9,7 +9,7 @@ from ...engines.linalg import inverse_root
 from ..trees import entry
 from .columns import gather
 from .plan import Plan
-from .statistics import Completed
+from .statistics import CompletedSums
 from .subset import inverse_on
 from .unknowns import Unknowns, observed_steps
 
@@ -29,7 +29,7 @@ LOG_STEP = 0.03
 
 
 def noise_gradient(
-    data: Completed,
+    data: CompletedSums,
     unknowns: Unknowns,
     observed: Float[Array, "Ny"],
     plan: Plan,

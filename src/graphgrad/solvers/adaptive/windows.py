@@ -4,6 +4,7 @@ What a few hundred rows tell is found at their cost. More rows then correct it, 
 sweeps from where it is, in steps of eight up to all of them.
 """
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -16,13 +17,11 @@ from ...compiling import compiled_once
 from ...engines.sweep import AbstractEngine
 from ...model import Schedule, StateSpaceModel, filled
 from ...solution import Solution
-from ..trees import host_entry
-from .annealing import Annealing
 from .annealing_start import squared_steps
 from .candidate import Exchange, begin_exchange
 from .padding import with_schedule
 from .plan import Plan
-from .unknowns import Unknowns
+from .unknowns import model_unknowns
 
 FIRST_ROWS = 512
 """Rows in which terms are looked for at first."""
@@ -33,8 +32,14 @@ GROWTH = 8
 WINDOWS = 4
 """Number of windows, spread evenly."""
 
-WARM_SWEEPS = 6
-"""Sweeps that bring the trajectory from the data to that of known equations."""
+WARM_SWEEPS = 2, 6
+"""Fewest and most sweeps from the data to the trajectory of known equations."""
+
+MANY_ROWS = 50_000
+"""Rows from which on no sweep is made that hardly changes anything."""
+
+FALL = 8.0
+"""Factor by which the process noise falls from one of these sweeps to the next."""
 
 FIRST_NOISE = 1e-2
 """Process noise of the first of these sweeps, over the mean square of a step."""
@@ -86,43 +91,44 @@ def windows(
 def continued(
     key: Array,
     found: Solution,
-    beginning: Annealing,
     plan: Plan,
     engine: AbstractEngine,
     learn: tuple[str, ...],
 ) -> Exchange:
     """One start: where a fit of fewer rows ended."""
-    known = host_entry(beginning.unknowns, 0)
-    noise = jnp.maximum(jnp.asarray(found.state_noise), plan.floor)
-    unknowns = known._replace(
-        parameters=jnp.asarray(found.coefficients) - plan.base,
-        state_noise=noise,
-        observation_noise=jnp.asarray(found.observation_noise),
-    )
-    return _continued(key, unknowns, plan, engine, learn)
+    values = found.coefficients, found.state_noise, found.observation_noise
+    return _continued(key, values, plan, engine, learn)
 
 
 @compiled_once
 def _continued(
     key: Array,
-    unknowns: Unknowns,
+    found: tuple[Array, Array, Array],
     plan: Plan,
     engine: AbstractEngine,
     learn: tuple[str, ...],
 ) -> Exchange:
-    noise = unknowns.state_noise
+    noise = jnp.maximum(found[1], plan.floor)
+    unknowns = model_unknowns(plan.model)._replace(
+        parameters=found[0] - plan.base,
+        state_noise=noise,
+        observation_noise=found[2],
+    )
     length = plan.model.mean.noise_length()
     most = FIRST_NOISE * squared_steps(plan.trajectory, plan.model) / jnp.mean(length)
     most = jnp.maximum(most, noise)
 
-    def sweep(trajectory: Array, share: Array) -> tuple[Array, None]:
+    falls = jnp.max(jnp.log(most / noise)) / math.log(FALL)
+    number = jnp.clip(1 + jnp.ceil(falls), *WARM_SWEEPS).astype(int)
+
+    def sweep(i: Array, trajectory: Array) -> Array:
+        share = (i / (number - 1)).astype(noise.dtype)
         moved = unknowns._replace(state_noise=most ** (1 - share) * noise**share)
         model = plan.build(moved, tuple(dict.fromkeys((*learn, "state_noise"))))
         path = engine.sweep(key, model, plan.ys, trajectory).path
         fine = jnp.all(jnp.isfinite(path))
-        return jnp.where(fine, path, trajectory), None
+        return jnp.where(fine, path, trajectory)
 
-    shares = jnp.linspace(0, 1, WARM_SWEEPS, dtype=noise.dtype)
-    path, _ = jax.lax.scan(sweep, plan.trajectory, shares)
+    path = jax.lax.fori_loop(0, number, sweep, plan.trajectory)
     start = begin_exchange(unknowns, path)
     return jax.tree.map(lambda leaf: leaf[None], start)
