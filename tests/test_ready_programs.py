@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
 import graphgrad as gg
 from graphgrad import compilation_cache
@@ -26,36 +25,6 @@ from graphgrad.solvers.adaptive.unknowns import Unknowns
 
 SETTINGS: Any = jax.config
 X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
-TRACE = "/jax/core/compile/jaxpr_trace_duration"
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty folder of programs, and JAX without the cache of the other tests."""
-    folder = tmp_path / "programs"
-    monkeypatch.setenv("GRAPHGRAD_CACHE", str(folder))
-    used = SETTINGS.jax_compilation_cache_dir
-    jax.config.update("jax_compilation_cache_dir", None)
-    reset_cache()
-    compilation_cache._programs.cache_clear()
-    yield folder
-    compilation_cache._programs.cache_clear()
-    jax.config.update("jax_compilation_cache_dir", used)
-    reset_cache()
-
-
-@pytest.fixture
-def traced():
-    """Names of the functions that were traced."""
-    names = []
-
-    def listen(event: str, duration_secs: float, **kwargs: Any) -> None:
-        if event == TRACE:
-            names.append(kwargs["fun_name"])
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    yield names
-    jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def terms(library, x=X):
@@ -355,17 +324,17 @@ def test_an_array_in_a_static_field_is_refused():
 
 
 FIT = """
-import sys, numpy as np, jax
+import sys, threading, numpy as np, jax
 import graphgrad as gg
 names = []
 jax.monitoring.register_event_duration_secs_listener(
-    lambda event, _, **about: names.append(about.get("fun_name"))
+    lambda event, _, **about: names.append((event, about.get("fun_name")))
 )
-system = gg.systems.lotka_volterra()
-ys = np.load(sys.argv[1])
-fit = gg.GraphGrad(degree=2, dynamics="map").fit(ys)
+fit = gg.GraphGrad(degree=2, dynamics="map").fit(np.load(sys.argv[1]))
 print(np.asarray(fit.coef_).tobytes().hex())
-print("traced" if {"begin_fit", "ascend_once", "_solution"} & set(names) else "loaded")
+for name in "begin_fit anneal_starts ascend_once exchange_terms solution_at".split():
+    print(names.count(("/jax/core/compile/jaxpr_trace_duration", name)))
+print(threading.active_count())
 """
 
 
@@ -386,6 +355,8 @@ def test_fits_of_processes_at_once_and_after_are_the_same(tmp_path):
     ends = [process.communicate() for process in [start(folder), start(folder)]]
     ends += [start(folder).communicate(), start("off").communicate()]
     assert not any(errors for _, errors in ends)
-    lines = [out.split() for out, _ in ends]
-    assert len({coefficients for coefficients, _ in lines}) == 1
-    assert [how for _, how in lines][2:] == [b"loaded", b"traced"]
+    first, second, loaded, off = (out.split() for out, _ in ends)
+    assert first[0] == second[0] == loaded[0] == off[0]
+    # What is prepared in another thread is what is called then.
+    assert first[1:] == off[1:] == [b"1"] * 6
+    assert loaded[1:] == [b"0"] * 5 + [b"1"]

@@ -29,6 +29,9 @@ ONCE = OPTIONS | {"xla_backend_optimization_level": 0}
 """The same for programs that take longer to compile than to run."""
 
 
+READY = "_ready_programs"
+
+
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Like `equinox.filter_jit`, with matrix products on one CPU thread.
 
@@ -64,4 +67,10 @@ def _compiled(function: Callable[P, T], options: dict[str, Any]) -> Callable[P, 
             found = None if programs is None else ready.find(programs, (args, kwargs))
             return outermost(*args, **kwargs) if found is None else found()
 
+    setattr(call, READY, ready)
     return call
+
+
+def ready_programs(function: Callable[..., Any]) -> ReadyPrograms:
+    """The programs of a compiled function."""
+    return getattr(function, READY)

@@ -65,7 +65,7 @@ def is_patched() -> bool:
     remember_modules()
     return any(
         vars(space).get(key, value) is not value
-        for (_, key), (space, value) in _FIRST.items()
+        for (_, key), (space, value) in list(_FIRST.items())
     )
 
 

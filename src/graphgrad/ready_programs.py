@@ -9,30 +9,21 @@ traced as usual.
 """
 
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import equinox as eqx
 import jax
 
 from .compilation_cache import ProgramCache
-from .descriptions import OURS, Undescribed, describe, rebuild
-from .loading import (
-    environment,
-    has_inputs_only,
-    is_key,
-    is_watched,
-    load,
-    output_type,
-    trace_context,
-)
+from .descriptions import OURS, Undescribed, describe
+from .loading import environment, is_key, is_watched, load, trace_context
+from .programs import Program, Traced, trace
 
 MOST = 256
 """Programs of a function that a process holds."""
-
-Run = Callable[[list[Any]], Any]
-"""A program: from the arrays among the arguments to the result."""
 
 
 class ReadyPrograms:
@@ -46,14 +37,8 @@ class ReadyPrograms:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self._function = function
         self._options = options
-        self._held: dict[Any, Run | None] = {}
-
-    @property
-    def _named(self) -> bool:
-        """Whether the source of this package says all about the function."""
-        module = getattr(self._function, "__module__", "").partition(".")[0]
-        name = getattr(self._function, "__qualname__", "<")
-        return module == OURS and "<" not in name
+        # None: to be traced as usual.
+        self._held: dict[Any, Future[Program | None]] = {}
 
     def find(self, programs: ProgramCache, arguments: Any) -> Callable[[], Any] | None:
         """The call of a program with arguments, or None if it has to be traced.
@@ -62,8 +47,66 @@ class ReadyPrograms:
             programs: Where programs are kept.
             arguments: Positional and keyword arguments.
         """
-        if trace_context is None or not self._named or is_watched():
+        kind, arrays = self._kind(arguments)
+        if kind is None:
             return None
+        future = self._held.get(kind)
+        if future is None:
+            with self._holding(kind) as future:
+                found = self._loaded_or_traced(programs, arguments, arrays)
+                found = found.compile() if isinstance(found, Traced) else found
+                future.set_result(found)
+        program = future.result()
+        return None if program is None else lambda: program.run(arrays)
+
+    def holds(self, arguments: Any) -> bool:
+        """Whether the program is there or under way, or is always traced."""
+        kind, _ = self._kind(arguments)
+        return kind is None or kind in self._held
+
+    def prepare(
+        self,
+        programs: ProgramCache,
+        arguments: Any,
+        submit: Callable[[Callable[[], None]], Future[None]],
+    ) -> Any:
+        """Load or trace a program, and have it compiled.
+
+        Args:
+            programs: Where programs are kept.
+            arguments: Such as it will be called with.
+            submit: Runs what compiles it, later.
+
+        Returns:
+            An example of the result, or None if nothing is known of it.
+        """
+        kind, arrays = self._kind(arguments)
+        if kind is None or kind in self._held:
+            return None
+        with self._holding(kind) as future:
+            found = self._loaded_or_traced(programs, arguments, arrays)
+            if not isinstance(found, Traced):
+                future.set_result(found)
+                return None if found is None else found.example()
+            traced = found
+
+            def compile_it() -> None:
+                with self._filling(kind, future):
+                    future.set_result(traced.compile())
+
+            def end(job: Future[None]) -> None:
+                if job.cancelled():
+                    self._drop(kind, future)
+
+            submit(compile_it).add_done_callback(end)
+        return traced.example()
+
+    def _kind(self, arguments: Any) -> tuple[Any, list[Any]]:
+        """What tells programs apart in this process, or None; and the arrays."""
+        module = getattr(self._function, "__module__", "").partition(".")[0]
+        name = getattr(self._function, "__qualname__", "<")
+        if trace_context is None or module != OURS or "<" in name or is_watched():
+            return None, []
         leaves, structure = jax.tree.flatten(arguments)
         arrays = [leaf for leaf in leaves if eqx.is_array(leaf)]
         kinds = (
@@ -72,32 +115,49 @@ class ReadyPrograms:
         )
         kind = structure, *kinds, trace_context()
         try:
-            held = kind in self._held
+            hash(kind)
         except TypeError:  # a setting without a hash
-            return None
-        if not held:
-            if len(self._held) >= MOST:
-                self._held.clear()
-            self._held[kind] = self._loaded(programs, arguments, arrays)
-        run = self._held[kind]
-        return None if run is None else lambda: run(arrays)
+            return None, []
+        return kind, arrays
 
-    def _loaded(
+    @contextmanager
+    def _holding(self, kind: Any) -> Iterator[Future[Program | None]]:
+        """Announce a program that is loaded or compiled inside."""
+        if len(self._held) >= MOST:
+            self._held.clear()
+        future = self._held[kind] = Future()
+        with self._filling(kind, future):
+            yield future
+
+    @contextmanager
+    def _filling(self, kind: Any, future: Future[Program | None]) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._drop(kind, future)
+            raise
+
+    def _drop(self, kind: Any, future: Future[Program | None]) -> None:
+        """Nothing came of a program: who waits for it traces as usual."""
+        self._held.pop(kind, None)
+        future.set_result(None)
+
+    def _loaded_or_traced(
         self, programs: ProgramCache, arguments: Any, arrays: list[Any]
-    ) -> Run | None:
+    ) -> Program | Traced | None:
         try:
             key = self._key(arguments, arrays)
         except Exception:  # not described, or internals of another JAX
             return None
-        name, options = self._function.__name__, self._options
+        function, options = self._function, self._options
         entry = programs.get(key)
         if entry is not None:
             with suppress(Exception):  # damaged, or internals of another JAX
                 jax_key, result, types = json.loads(entry)
-                run = load(jax_key, name, arrays, types, options)
+                run = load(jax_key, function.__name__, arrays, types, options)
                 if run is not None:
-                    return _runner(run, result)
-        return self._compiled(programs, key, arguments, arrays)
+                    return Program(run, result, types)
+        return trace(function, options, key, arguments, arrays)
 
     def _key(self, arguments: Any, arrays: list[Any]) -> str:
         """All that the program depends on."""
@@ -116,48 +176,3 @@ class ReadyPrograms:
             raise Undescribed("arrays in another order than that of JAX")
         function = self._function.__module__, self._function.__qualname__
         return json.dumps([function, described, environment(self._options)])
-
-    def _compiled(
-        self, programs: ProgramCache, key: str, arguments: Any, arrays: list[Any]
-    ) -> Run | None:
-        """Compile the program and keep it; None if it does more than compute."""
-        leaves, structure = jax.tree.flatten(arguments)
-        results: list[Any] = []
-
-        def flat(*arrays: Any) -> list[Any]:
-            each = iter(arrays)
-            filled = [next(each) if eqx.is_array(leaf) else leaf for leaf in leaves]
-            args, kwargs = jax.tree.unflatten(structure, filled)
-            outputs: list[Any] = []
-
-            def output(value: Any) -> int:
-                outputs.append(value)
-                return len(outputs) - 1
-
-            results[:] = [describe(self._function(*args, **kwargs), output)]
-            return outputs
-
-        flat.__name__ = flat.__qualname__ = self._function.__name__
-        jitted = jax.jit(flat, compiler_options=self._options, keep_unused=True)
-        try:
-            traced = jitted.trace(*arrays)
-            types = [output_type(aval) for aval in traced.jaxpr.out_avals]
-        except Undescribed:
-            return None
-        if traced.jaxpr.effects:
-            return None
-        programs.asked.clear()
-        compiled = traced.lower().compile()
-        if len(programs.asked) == 1 and has_inputs_only(compiled, len(arrays)):
-            entry = json.dumps([programs.asked[0], results[0], types])
-            programs.put(key, entry.encode())
-        return _runner(compiled, results[0])
-
-
-def _runner(compiled: Callable[..., Any], result: Any) -> Run:
-    def run(arrays: list[Any]) -> Any:
-        outputs = compiled(*arrays)
-        jax.block_until_ready(outputs[:1])  # as Equinox does it
-        return rebuild(result, outputs)
-
-    return run

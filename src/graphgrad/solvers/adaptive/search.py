@@ -10,14 +10,16 @@ from jaxtyping import PRNGKeyArray
 
 from ...engines import AbstractEngine
 from ...model import ConstraintSet, StateSpaceModel
+from ...preparation import Preparation, preparing
 from ...solution import Solution
 from ..criterion import AbstractCriterion
 from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
+from .expected import expect_programs, first_ascent
 from .finish import finish
 from .plan import Plan
-from .runs import Explored, exchange_each
+from .runs import Explored, ascend_once, exchange_each
 from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
     FEW_TERMS,
@@ -92,11 +94,10 @@ class Search(NamedTuple):
             reason: The engine and why it was chosen, in words.
             found: What a fit of fewer rows found, to go on from.
         """
-        ys, key, settings, learn = self.ys, self.key, self.settings, self.learn
-        options = {"engine": self.engine, "learn": learn, "settings": settings}
-        gaps = settings.long_gaps
+        ys, learn = self.ys, self.learn
+        gaps = self.settings.long_gaps
         if not self.traced:
-            gaps = bool(np.any(long_gaps(jnp.asarray(ys), model)))
+            gaps = bool(np.any(np.asarray(long_gaps(jnp.asarray(ys), model))))
         penalty = self.criterion, self.multiplier
         plan, beginning = begin_fit(ys, model, *penalty, self.constraints, learn, gaps)
         if model.dynamics == "flow" and not self.traced:
@@ -108,7 +109,28 @@ class Search(NamedTuple):
         # it: a wrong model with little noise loses the data, and cannot be improved.
         # With it known and independent the same program holds it fixed.
         free = tuple(dict.fromkeys((*learn, "state_noise")))
+        if self.traced:
+            return self._stages(plan, beginning, free, reason, found)
+        ascent = first_ascent(self.key, beginning, plan, self.engine, free)
+        number = len(beginning.step) if found is None else 1
 
+        def prepare(preparation: Preparation) -> None:
+            expect_programs(preparation, ascent, learn, number, reason)
+
+        with preparing(prepare, ascend_once, *ascent):
+            return self._stages(plan, beginning, free, reason, found)
+
+    def _stages(
+        self,
+        plan: Plan,
+        beginning: Annealing,
+        free: tuple[str, ...],
+        reason: str,
+        found: Solution | None,
+    ) -> Solution:
+        """All stages, from the plan to the solution."""
+        key, settings, learn, model = self.key, self.settings, self.learn, plan.model
+        options = {"engine": self.engine, "learn": learn, "settings": settings}
         seen = sees_all_states(model)
 
         def round_of(number: int, starts: Annealing) -> Exchange:
@@ -142,7 +164,7 @@ class Search(NamedTuple):
                 again = self._exchange(drawn, plan, free, settings.climb)
                 exchanged = better_starts(again, exchanged)
         if "state_noise" not in learn:
-            plan = plan._replace(free_noise=jnp.array(False))
+            plan = plan._replace(free_noise=jax.device_put(np.array(False)))
             exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = free
@@ -160,7 +182,8 @@ class Search(NamedTuple):
 
     def _without_noise(self, noisy: Exchange, plan: Plan) -> tuple[Exchange, Plan]:
         """The fits without process noise, unless noise is needed."""
-        quiet, less_noise = plan._replace(free_noise=jnp.array(False)), noisy
+        no_noise = jax.device_put(np.array(False))
+        quiet, less_noise = plan._replace(free_noise=no_noise), noisy
         for share in LESS_NOISE:
             less_noise = with_less_noise(less_noise, quiet, share)
             most = 4 * self.settings.climb
@@ -192,7 +215,7 @@ class Search(NamedTuple):
                 settings=self.settings,
             )
             if self.callback is not None:
-                done = int(np.max(starts.step))
+                done = int(np.max(np.asarray(starts.step)))
                 if done > 0:  # none where all starts agree
                     self.callback(_progress("anneal", starts.step, most, starts, plan))
                 if done < until:
@@ -216,7 +239,7 @@ class Search(NamedTuple):
 
         def watch(state: Exchange) -> None:
             if self.callback is not None:
-                every = jax.tree.map(lambda leaf: leaf[None], state.best)
+                every = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state.best)
                 self.callback(_progress("refine", state.sweeps, sweeps, every, plan))
 
         if explored is None and sees_all_states(plan.model):
@@ -250,7 +273,7 @@ def _progress(
     parameters = np.asarray(starts.unknowns.parameters)[best]
     return AdaptiveProgress(
         stage=stage,
-        sweeps=int(np.max(sweeps)),
+        sweeps=int(np.max(np.asarray(sweeps))),
         most=most,
         log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
         n_nonzero=int(np.count_nonzero(parameters)),
