@@ -41,7 +41,7 @@ def digest_of(folder: Path, before: float) -> str | None:
 def remember_modules() -> None:
     """Remember what the names of modules and classes are bound to when first seen."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] != PACKAGE or _SIZES.get(name) == len(vars(module)):
+        if not name.startswith(PACKAGE) or _SIZES.get(name) == len(vars(module)):
             continue
         _SIZES[name] = len(vars(module))
         for space in _namespaces(module):

@@ -15,10 +15,10 @@ import pytest
 from helpers import CACHE, ROOT
 
 STORED = {
-    "programs": 48,
+    "programs": 22,
     "begin_fit": 1045,
     "anneal_starts": 2133,
-    "ascend_once": 1982,
+    "ascend_once": 1986,
     "exchange_terms": 1974,
     "solution_at": 2238,
 }
