@@ -2,10 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
 from hypothesis import settings
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
 from helpers import CACHE
 
@@ -16,6 +18,9 @@ settings.load_profile("graphgrad")
 os.environ["GRAPHGRAD_CACHE"] = "off"
 jax.config.update("jax_compilation_cache_dir", str(CACHE))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+SETTINGS: Any = jax.config
+TRACE = "/jax/core/compile/jaxpr_trace_duration"
 
 MOST_MAPS = 20_000
 """Memory maps of a process above which compiled programs are let go.
@@ -31,6 +36,37 @@ def few_maps():
     maps = Path("/proc/self/maps")
     if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
         jax.clear_caches()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder of programs, and JAX without the cache of the other tests."""
+    from graphgrad import compilation_cache
+
+    folder = tmp_path / "programs"
+    monkeypatch.setenv("GRAPHGRAD_CACHE", str(folder))
+    used = SETTINGS.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    reset_cache()
+    compilation_cache._programs.cache_clear()
+    yield folder
+    compilation_cache._programs.cache_clear()
+    jax.config.update("jax_compilation_cache_dir", used)
+    reset_cache()
+
+
+@pytest.fixture
+def traced():
+    """Names of the functions that were traced."""
+    names = []
+
+    def listen(event: str, duration_secs: float, **kwargs: Any) -> None:
+        if event == TRACE:
+            names.append(kwargs["fun_name"])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield names
+    jax.monitoring.unregister_event_duration_listener(listen)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
 from graphgrad import compilation_cache
 from graphgrad.compilation_cache import cache_folder
@@ -19,21 +18,6 @@ from graphgrad.program_files import ProgramFiles, delete_oldest
 
 X = np.arange(3.0)
 SETTINGS: Any = jax.config
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty folder of programs, and JAX without the cache of the other tests."""
-    folder = tmp_path / "programs"
-    monkeypatch.setenv("GRAPHGRAD_CACHE", str(folder))
-    used = SETTINGS.jax_compilation_cache_dir
-    jax.config.update("jax_compilation_cache_dir", None)
-    reset_cache()
-    compilation_cache._programs.cache_clear()
-    yield folder
-    compilation_cache._programs.cache_clear()
-    jax.config.update("jax_compilation_cache_dir", used)
-    reset_cache()
 
 
 def compile_and_run():

@@ -45,15 +45,24 @@ class ProgramCache:
         self._path = files.folder  # JAX logs it
         self._lock = threading.Lock()
         self._threads: set[int] = set()
+        self._local = threading.local()
 
     @property
     def here(self) -> bool:
         """Whether this thread is inside; programs of others are not stored."""
         return threading.get_ident() in self._threads
 
+    @property
+    def asked(self) -> list[str]:
+        """Keys that JAX asked for in this thread."""
+        return self._local.__dict__.setdefault("asked", [])
+
     def get(self, key: str) -> bytes | None:
         """The program of a key, or None; called by JAX."""
-        return self._files.get(key) if self.here else None
+        if not self.here:
+            return None
+        self.asked.append(key)
+        return self._files.get(key)
 
     def put(self, key: str, program: bytes) -> None:
         """Store a program; called by JAX."""
@@ -73,18 +82,23 @@ class ProgramCache:
 
 
 @contextmanager
-def stored_programs() -> Iterator[None]:
+def stored_programs() -> Iterator[ProgramCache | None]:
     """Read and store the programs that this thread compiles inside.
 
     No setting of JAX changes. If JAX's own cache has a folder, or is turned off,
     nothing is done.
+
+    Yields:
+        The store, or None if nothing is done.
     """
     programs = _programs()
-    if programs is None or programs.here or not _unset_by_user(programs):
-        yield
-        return
-    with _LEAST_SECONDS(0.0), programs:
-        yield
+    if programs is None or not _unset_by_user(programs):
+        yield None
+    elif programs.here:
+        yield programs
+    else:
+        with _LEAST_SECONDS(0.0), programs:
+            yield programs
 
 
 def _unset_by_user(programs: ProgramCache) -> bool:

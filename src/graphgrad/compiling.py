@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from .compilation_cache import stored_programs
+from .package_state import remember_modules
+from .ready_programs import ReadyPrograms
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,7 +35,7 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     Batched matrix products and factorisations in one program can deadlock on the thread
     pool of XLA's CPU runtime (seen with jaxlib 0.10 on two cores). The option applies
     to the outermost compilation only, so inside another one it is not set. Programs are
-    kept for the next process: see `compilation_cache`.
+    kept for the next process: see `compilation_cache` and `ready_programs`.
     """
     return _compiled(function, OPTIONS)
 
@@ -49,13 +51,17 @@ def _compiled(function: Callable[P, T], options: dict[str, Any]) -> Callable[P, 
         compiler_options=options,  # pyright: ignore
     )
     inner = eqx.filter_jit(function)
+    ready = ReadyPrograms(function, options)
+    remember_modules()
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        with stored_programs():
+        with stored_programs() as programs:
             # A new array is a tracer if a compilation is in progress.
             leaves = [jnp.zeros(()), *jax.tree.leaves((args, kwargs))]
-            inside = any(isinstance(leaf, Tracer) for leaf in leaves)
-            return (inner if inside else outermost)(*args, **kwargs)
+            if any(isinstance(leaf, Tracer) for leaf in leaves):
+                return inner(*args, **kwargs)
+            found = None if programs is None else ready.find(programs, (args, kwargs))
+            return outermost(*args, **kwargs) if found is None else found()
 
     return call

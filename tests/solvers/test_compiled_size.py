@@ -15,12 +15,12 @@ import pytest
 from helpers import CACHE, ROOT
 
 STORED = {
-    "programs": 48,
+    "programs": 22,
     "begin_fit": 1045,
     "anneal_starts": 2133,
-    "ascend_once": 1982,
-    "_change_terms": 1974,
-    "_solution": 2238,
+    "ascend_once": 1986,
+    "exchange_terms": 1974,
+    "solution_at": 2238,
 }
 """Programs of a fit, and operations of the main ones, with JAX 0.10.2."""
 

@@ -25,4 +25,4 @@ def entry(tree: Any, index: Int[Array, ""] | int) -> Any:
 
 def host_entry(tree: Any, index: int) -> Any:
     """One entry of stacked arrays, taken without compiling anything."""
-    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[index]), tree)
+    return jax.device_put(jax.tree.map(lambda leaf: np.asarray(leaf)[index], tree))

@@ -28,16 +28,16 @@ from .windows import MANY_ROWS
 
 def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> Solution:
     """The solution of the best start: regularisation path, standard errors, outcome."""
-    winner, state = _best_start(starts, combined, plan, learn)
+    winner, state = best_start(starts, combined, plan, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
     # The program of the ascent, which is compiled already.
     most = np.int32(settings.climb)
     _, at_end = ascend_once(end_key, state, plan, most, engine, learn, None)
     unknowns = state.at.unknowns
-    return _solution(winner, unknowns, at_end, plan, engine.stochastic, learn, reason)
+    return solution_at(winner, unknowns, at_end, plan, engine.stochastic, learn, reason)
 
 
-class _Winner(NamedTuple):
+class Winner(NamedTuple):
     """The best start, and what all of them found.
 
     Attributes:
@@ -54,9 +54,9 @@ class _Winner(NamedTuple):
 
 
 @compiled_once
-def _best_start(
+def best_start(
     starts: Exchange, combined: Exchange, plan: Plan, learn: tuple[str, ...]
-) -> tuple[_Winner, Exchange]:
+) -> tuple[Winner, Exchange]:
     """The best start, and where the last sweep is made: with the restricted noise."""
     starts = jax.tree.map(lambda *a: jnp.concatenate(a), starts, combined)
     number = jnp.argmin(starts.best.criterion)
@@ -70,12 +70,12 @@ def _best_start(
         unknowns = unknowns._replace(state_noise=noise)
     state = begin_exchange(unknowns, best.trajectory)
     state = state._replace(at=state.at._replace(support=best.support))
-    return _Winner(best, done, starts.best.criterion, starts.sweeps), state
+    return Winner(best, done, starts.best.criterion, starts.sweeps), state
 
 
 @compiled_once
-def _solution(
-    winner: _Winner,
+def solution_at(
+    winner: Winner,
     unknowns: Unknowns,
     at_end: Maximum,
     plan: Plan,

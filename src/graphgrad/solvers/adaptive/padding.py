@@ -7,7 +7,7 @@ equation is learnt from it and no prediction runs away.
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -49,7 +49,8 @@ def padded(
             return None
         values = np.asarray(values)
         rest = np.broadcast_to(np.asarray(fill, values.dtype), values[:1].shape)
-        return jnp.asarray(np.concatenate([values, np.repeat(rest, more, axis=0)]))
+        values = np.concatenate([values, np.repeat(rest, more, axis=0)])
+        return jax.device_put(values)  # `jnp.asarray` would compile a program
 
     schedule = Schedule(
         pace=longer(schedule.pace, 1),
@@ -71,9 +72,9 @@ def with_schedule(model: StateSpaceModel, rows: int) -> StateSpaceModel:
         return model
     start, dtype = np.asarray(model.initial_mean), model.initial_mean.dtype
     schedule = Schedule(
-        pace=jnp.asarray(np.ones(rows, dtype)),
-        fresh=jnp.asarray(np.zeros(rows, bool)),
-        starts=jnp.asarray(np.broadcast_to(start, (rows, len(start)))),
+        pace=jax.device_put(np.ones(rows, dtype)),
+        fresh=jax.device_put(np.zeros(rows, bool)),
+        starts=jax.device_put(np.broadcast_to(start, (rows, len(start)))),
     )
     return eqx.tree_at(
         lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
@@ -84,7 +85,7 @@ def without_padding(solution: Solution, rows: int) -> Solution:
     """The solution for the rows that there are."""
 
     def cut(values: Array, length: int) -> Array:
-        return jnp.asarray(np.asarray(values)[:length])
+        return jax.device_put(np.asarray(values)[:length])
 
     return eqx.tree_at(
         lambda s: (s.states, s.state_covariances, s.filtered),

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
@@ -43,18 +42,20 @@ def ascend_once(
 
 
 @compiled
-def _survey(
+def survey_once(
     key: PRNGKeyArray,
     state: Exchange,
     plan: Plan,
     engine: AbstractEngine,
     learn: tuple[str, ...],
 ) -> Maximum:
+    """The quadratic model in many terms, equation by equation, compiled."""
     return survey(key, state, plan, engine, learn)
 
 
 @compiled
-def _change_terms(state: Exchange, maximum: Maximum, plan: Plan) -> Exchange:
+def exchange_terms(state: Exchange, maximum: Maximum, plan: Plan) -> Exchange:
+    """Go on from the best support that the quadratic model promises, compiled."""
     return change_terms(state, maximum, plan)
 
 
@@ -88,22 +89,22 @@ def exchange_each(
     def finished(state: Exchange) -> Exchange:
         passed: list[bytes] = []
         sweeps_before = int(state.sweeps)
-        while not state.done and state.sweeps < sweeps:
+        while not state.done and int(state.sweeps) < sweeps:
             support = np.asarray(state.at.support).tobytes()
             if explored is not None and not state.sweeps_here and not state.again:
                 if support in explored:
                     state = _joined(state, explored[support])
                     break
                 passed.append(support)
-            size = _fewest_terms(state, plan)
+            size = fewest_terms(state, plan)
             before = state
             state, maximum = ascend_once(
                 key, state, plan, np.int32(most_here), engine, learn, size
             )
             if maximum.reached:
                 if size is not None:  # terms are exchanged with more of them
-                    maximum = _survey(key, before, plan, engine, learn)
-                state = _change_terms(state, maximum, plan)
+                    maximum = survey_once(key, before, plan, engine, learn)
+                state = exchange_terms(state, maximum, plan)
             if int(state.sweeps) % 10 == 0:
                 watch(state)
         if int(state.sweeps) > sweeps_before:
@@ -118,10 +119,11 @@ def exchange_each(
         finished(jax.tree.map(lambda leaf: leaf[i], each))  # noqa: B023
         for i in range(len(each.done))
     ]
-    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *ends)
+    # `jnp.asarray` would compile a program for each shape.
+    return jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *ends))
 
 
-def _fewest_terms(state: Exchange, plan: Plan) -> int | None:
+def fewest_terms(state: Exchange, plan: Plan) -> int | None:
     """Terms of an equation that an ascent needs, in steps of two; None for all."""
     Nx, M = plan.base.shape
     if plan.linear_map is not None or Nx * M <= FEW_COEFFICIENTS:
@@ -133,5 +135,6 @@ def _fewest_terms(state: Exchange, plan: Plan) -> int | None:
 
 def _joined(state: Exchange, other: Exchange) -> Exchange:
     """A start that goes on as another one did."""
-    better = state.best if state.best.criterion < other.best.criterion else other.best
+    mine, others = float(state.best.criterion), float(other.best.criterion)
+    better = state.best if mine < others else other.best
     return other._replace(best=better, sweeps=state.sweeps)

@@ -99,7 +99,7 @@ class Search(NamedTuple):
         """
         ys, learn, gaps = self.ys, self.learn, self.settings.long_gaps
         if not self.traced:
-            gaps = bool(np.any(long_gaps(jnp.asarray(ys), model)))
+            gaps = bool(np.any(np.asarray(long_gaps(jnp.asarray(ys), model))))
         penalty = self.criterion, self.multiplier
         known = ys, model, *penalty, self.constraints, learn, gaps
         if found is None:
@@ -107,7 +107,7 @@ class Search(NamedTuple):
         else:
             exchanged, plan = self._later(begin_later(*known), found)
         if "state_noise" not in learn:
-            plan = plan._replace(free_noise=jnp.array(False))
+            plan = plan._replace(free_noise=jax.device_put(np.array(False)))
             exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = self._free
@@ -206,7 +206,10 @@ class Search(NamedTuple):
                 return noisy, plan
             shares = LESS_NOISE[-1:]
         # With all of it gone at once the data would be lost.
-        quiet, less_noise = plan._replace(free_noise=jnp.array(False)), noisy
+        quiet, less_noise = (
+            plan._replace(free_noise=jax.device_put(np.array(False))),
+            noisy,
+        )
         for share in shares:
             less_noise = with_less_noise(less_noise, quiet, share)
             most = 4 * self.settings.climb
@@ -257,7 +260,7 @@ class Search(NamedTuple):
                 settings=self.settings,
             )
             if self.callback is not None:
-                done = int(np.max(starts.step))
+                done = int(np.max(np.asarray(starts.step)))
                 if done > 0:  # none where all starts agree
                     self.callback(_progress("anneal", starts.step, most, starts, plan))
                 if done < until:
@@ -281,7 +284,7 @@ class Search(NamedTuple):
 
         def watch(state: Exchange) -> None:
             if self.callback is not None:
-                every = jax.tree.map(lambda leaf: leaf[None], state.best)
+                every = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state.best)
                 self.callback(_progress("refine", state.sweeps, sweeps, every, plan))
 
         if explored is None and plan.model.sees_all_states:
@@ -329,7 +332,7 @@ def _progress(
     parameters = np.asarray(starts.unknowns.parameters)[best]
     return AdaptiveProgress(
         stage=stage,
-        sweeps=int(np.max(sweeps)),
+        sweeps=int(np.max(np.asarray(sweeps))),
         most=most,
         log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
         n_nonzero=int(np.count_nonzero(parameters)),
