@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks import check_choice
-from ..extras import need
 from .plan import Cell, Draws, Method, Study
 
 PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
@@ -162,14 +161,15 @@ def run_task(task: Task, methods: Methods = None) -> list[Row]:
     import jax
     import scipy.linalg  # noqa: F401  # loads its own BLAS
 
-    threads = need("threadpoolctl", extra="study", who="Studies")
+    from ..lapack_threads import one_lapack_thread
+
     if methods is None:
         from .methods import METHODS
 
         methods = METHODS
     check_choice("method", task.method, methods)
     double = task.cell.settings.get("precision") != "single"
-    with jax.enable_x64(double), threads.threadpool_limits(1, "blas"):
+    with jax.enable_x64(double), one_lapack_thread():
         draws = _data(task)
         begin = time.perf_counter()
         results = dict(methods[task.method](task.cell, draws))

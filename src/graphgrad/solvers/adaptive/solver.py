@@ -16,6 +16,7 @@ from jaxtyping import PRNGKeyArray
 
 from ...checks import check_choice, check_positive
 from ...engines import AbstractEngine, choose_engine
+from ...lapack_threads import one_lapack_thread
 from ...model import (
     AbstractScaleNoise,
     GaussianNoise,
@@ -107,7 +108,7 @@ def adaptive(
     engine, reason = choose_engine(engine, model)
     _check_learnable(model, learn)
     ys = checked_series(ys, model, least=3)
-    learn, rows = tuple(learn), len(ys)
+    learn = tuple(learn)
     n_inputs = model.library.n_states - model.n_states
     resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
@@ -126,11 +127,20 @@ def adaptive(
     traced = search.traced or any(
         isinstance(leaf, Tracer) for leaf in jax.tree.leaves(model)
     )
-    if traced or engine.stochastic:
+    if traced:
+        return _solution(search, model, reason)
+    with one_lapack_thread():
+        return _fit(search, model, reason)
+
+
+def _fit(search: Search, model: StateSpaceModel, reason: str) -> Solution:
+    """Fit a model to data that can be looked at."""
+    ys, rows = search.ys, len(search.ys)
+    if search.engine.stochastic:
         return _solution(search, model, reason)
     # Rounded up to a few lengths, each of which is compiled once.
     found = None
-    if model.sees_all_states and resolved.linear_map is None:
+    if model.sees_all_states and search.constraints.linear_map is None:
         for size in window_sizes(rows):
             few_ys, few = padded(*windows(ys, model, size))
             found = _solution(search._replace(ys=few_ys), few, reason, found)
