@@ -106,9 +106,10 @@ def survey(
     plan: Plan,
     engine: AbstractEngine,
     learn: tuple[str, ...],
+    size: int,
 ) -> Maximum:
-    """The quadratic model of `ascend` in many terms, equation by equation."""
-    point = take_step(key, state, plan, engine, learn, joint=False)
+    """The quadratic model of `ascend` in `size` terms of each equation by itself."""
+    point = take_step(key, state, plan, engine, learn, size, joint=False)
     model, damping = point.model, damping_of(state, engine)
     blocks = model.information.coefficients
     metric = blocks + damping * blocks * jnp.eye(blocks.shape[-1], dtype=blocks.dtype)

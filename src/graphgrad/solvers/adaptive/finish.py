@@ -18,7 +18,7 @@ from .columns import gather, scatter
 from .outcome import STANDS_OUT, UNSURE, joint_relative_variance, judge
 from .plan import Plan
 from .proposal import Maximum, one_sign
-from .runs import ascend_once
+from .runs import ascend_once, final_terms
 from .subset import best_addition, best_subset, inverse_on, subset_path
 from .substeps import substeps_of
 from .unknowns import Unknowns
@@ -26,13 +26,16 @@ from .variances import restricted
 from .windows import MANY_ROWS
 
 
-def finish(key, starts, combined, plan, *, engine, learn, settings, reason) -> Solution:
+def finish(
+    key, starts, combined, plan, *, engine, learn, settings, reason, traced
+) -> Solution:
     """The solution of the best start: regularisation path, standard errors, outcome."""
     winner, state = best_start(starts, combined, plan, learn)
     end_key = jax.random.fold_in(key, settings.anneal + settings.sweeps)
     # The program of the ascent, which is compiled already.
     most = np.int32(settings.climb)
-    _, at_end = ascend_once(end_key, state, plan, most, engine, learn, None)
+    size = None if traced else final_terms(state, plan)
+    _, at_end = ascend_once(end_key, state, plan, most, engine, learn, size)
     unknowns = state.at.unknowns
     return solution_at(winner, unknowns, at_end, plan, engine.stochastic, learn, reason)
 

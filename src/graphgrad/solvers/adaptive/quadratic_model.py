@@ -95,7 +95,7 @@ def quadratic_model(
         missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
     if plan.linear_map is None:
         others = stand_ins(terms, missed, model.coefficients - plan.base)
-        size = active_terms(Nx, M, joint=joint) if size is None else size
+        size = active_terms(Nx, M) if size is None else size
         active = columns = screen(data, support, plan.free, size, others)
     else:
         active = jnp.broadcast_to(jnp.arange(M), (Nx, M))

@@ -48,9 +48,10 @@ def survey_once(
     plan: Plan,
     engine: AbstractEngine,
     learn: tuple[str, ...],
+    size: int,
 ) -> Maximum:
     """The quadratic model in many terms, equation by equation, compiled."""
-    return survey(key, state, plan, engine, learn)
+    return survey(key, state, plan, engine, learn, size)
 
 
 @compiled
@@ -103,7 +104,8 @@ def exchange_each(
             )
             if maximum.reached:
                 if size is not None:  # terms are exchanged with more of them
-                    maximum = survey_once(key, before, plan, engine, learn)
+                    size = max(size, active_terms(*plan.base.shape, joint=False))
+                    maximum = survey_once(key, before, plan, engine, learn, size)
                 state = exchange_terms(state, maximum, plan)
             if int(state.sweeps) % 10 == 0:
                 watch(state)
@@ -124,13 +126,18 @@ def exchange_each(
 
 
 def fewest_terms(state: Exchange, plan: Plan) -> int | None:
-    """Terms of an equation that an ascent needs, in steps of two; None for all."""
+    """Terms of an equation that an ascent needs, in powers of two; None for all."""
     Nx, M = plan.base.shape
     if plan.linear_map is not None or Nx * M <= FEW_COEFFICIENTS:
         return None
     most = int(np.max(np.sum(np.asarray(state.at.support), axis=1)))
-    size = max(8, 1 << max(most - 1, 0).bit_length())
-    return size if 2 * size <= active_terms(Nx, M) else None
+    return min(M, max(8, 1 << max(most - 1, 0).bit_length()))
+
+
+def final_terms(state: Exchange, plan: Plan) -> int | None:
+    """Terms of an equation in the last check: those that others could stand in for."""
+    size = fewest_terms(state, plan)
+    return None if size is None else max(size, active_terms(*plan.base.shape))
 
 
 def _joined(state: Exchange, other: Exchange) -> Exchange:

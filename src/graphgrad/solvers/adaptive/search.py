@@ -131,6 +131,7 @@ class Search(NamedTuple):
             learn=self.learn,
             settings=self.settings,
             reason=reason,
+            traced=self.traced,
         )
 
     @property
