@@ -141,7 +141,9 @@ def test_with_a_limit_the_equations_that_gain_most_are_changed():
 def test_eight_states_are_found():
     system = gg.systems.lorenz96(n_states=8, dt=0.025)
     with jax.enable_x64(True):
-        draw = system.simulate(jax.random.key(1), steps=100, scheme="euler")
+        draw = system.simulate(
+            jax.random.key(1), 100, bounded=True, max_redraws=1000, scheme="euler"
+        )
         found = gg.GraphGrad(degree=2, dynamics="map").fit(draw.observations)
     truth = np.asarray(system.coefficients(dynamics="map")) != 0
     assert np.array_equal(np.asarray(found.coef_) != 0, truth)
