@@ -144,6 +144,11 @@ def draw(measured: list[Row], file: Path) -> None:
         axes.grid(alpha=0.3)
         axes.legend(loc="upper left")
     left.set_ylabel("compiled fit, s")
+    low, high = left.get_ylim()
+    seconds = [f * 10.0**e for e in range(-2, 4) for f in (1, 3)]
+    seconds = [each for each in seconds if low <= each <= high]
+    left.set_yticks(seconds, [f"{each:g}" for each in seconds])
+    left.minorticks_off()
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=110)
     plt.close(figure)
