@@ -241,9 +241,7 @@ def complete_fit(
         solution=solution,
         inferred=inferred,
         data=data,
-        model=eqx.tree_at(
-            lambda m: m.schedule, data.model, None, is_leaf=lambda leaf: leaf is None
-        ),
+        model=data.model.with_schedule(None),
         smoothed=at_rows(data, inferred.means[1:], inferred.covariances[1:]),
         trace=trace,
     )

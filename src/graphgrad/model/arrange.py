@@ -143,9 +143,7 @@ def arrange(
             f"{type(model.transition.noise).__name__}. Build it with "
             "`state_space_model`."
         )
-    model = eqx.tree_at(
-        lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
-    )
+    model = model.with_schedule(schedule)
     return Arranged(model, ys, tuple(places))
 
 

@@ -84,6 +84,15 @@ class StateSpaceModel(eqx.Module):
             self.initial_mean, self.initial_noise, transition, observation
         )
 
+    def with_schedule(self, schedule: Schedule | None) -> "StateSpaceModel":
+        """The same model with another schedule, or without one."""
+        return eqx.tree_at(
+            lambda model: model.schedule,
+            self,
+            schedule,
+            is_leaf=lambda leaf: leaf is None,
+        )
+
     @property
     def sees_all_states(self) -> bool:
         """Whether an observation is the state itself, with Gaussian noise."""

@@ -85,18 +85,7 @@ def ascend(
     reached = _reached(point, step, verdict, plan)
     decision = _decide(reached, verdict, state)
     gain = _gain(state, engine, most_here)
-    maximum = Maximum(
-        reached=decision.change,
-        limit=state.limit,
-        unknowns=point.unknowns,
-        support=point.support,
-        states=point.model.sweep.states(),
-        active=point.model.active,
-        gradient=point.model.gradient,
-        metric=step.metric,
-        inverse=step.inverse,
-        noise_information=point.model.information.noise,
-    )
+    maximum = _maximum(point, state, decision.change, step.metric, step.inverse)
     return _record(state, point, step, verdict, reached, decision, gain), maximum
 
 
@@ -114,8 +103,21 @@ def survey(
     blocks = model.information.coefficients
     metric = blocks + damping * blocks * jnp.eye(blocks.shape[-1], dtype=blocks.dtype)
     inside = model.support.reshape(model.active.shape)
+    inverse = jax.vmap(inverse_on)(metric, inside)
+    return _maximum(point, state, jnp.array(True), metric, inverse)
+
+
+def _maximum(
+    point: Point,
+    state: Exchange,
+    reached: Bool[Array, ""],
+    metric: Float[Array, "*R k k"],
+    inverse: Float[Array, "*R k k"],
+) -> Maximum:
+    """The quadratic model at a point; arguments as the attributes of `Maximum`."""
+    model = point.model
     return Maximum(
-        reached=jnp.array(True),
+        reached=reached,
         limit=state.limit,
         unknowns=point.unknowns,
         support=point.support,
@@ -123,7 +125,7 @@ def survey(
         active=model.active,
         gradient=model.gradient,
         metric=metric,
-        inverse=jax.vmap(inverse_on)(metric, inside),
+        inverse=inverse,
         noise_information=model.information.noise,
     )
 

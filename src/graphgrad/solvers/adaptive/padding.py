@@ -41,8 +41,7 @@ def padded(
     rows = len(ys)
     more = rounded_length(rows) - rows
     start = np.asarray(model.initial_mean)
-    schedule = with_schedule(model, rows).schedule
-    assert schedule is not None
+    schedule = schedule_of(model, rows)
 
     def longer(values: Any, fill: Any) -> Any:
         if values is None:
@@ -60,24 +59,19 @@ def padded(
         later_inputs=longer(schedule.later_inputs, 0),
         uncertainty=longer(schedule.uncertainty, 1),
     )
-    model = eqx.tree_at(
-        lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
-    )
+    model = model.with_schedule(schedule)
     return longer(ys, np.nan), model
 
 
-def with_schedule(model: StateSpaceModel, rows: int) -> StateSpaceModel:
-    """The model with a schedule, of even steps if it has none."""
+def schedule_of(model: StateSpaceModel, rows: int) -> Schedule:
+    """The schedule of a model, of even steps if it has none."""
     if model.schedule is not None:
-        return model
+        return model.schedule
     start, dtype = np.asarray(model.initial_mean), model.initial_mean.dtype
-    schedule = Schedule(
+    return Schedule(
         pace=jax.device_put(np.ones(rows, dtype)),
         fresh=jax.device_put(np.zeros(rows, bool)),
         starts=jax.device_put(np.broadcast_to(start, (rows, len(start)))),
-    )
-    return eqx.tree_at(
-        lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
     )
 
 

@@ -41,17 +41,8 @@ def ascend_once(
     return ascend(key, state, plan, most_here, engine, learn, size)
 
 
-@compiled
-def survey_once(
-    key: PRNGKeyArray,
-    state: Exchange,
-    plan: Plan,
-    engine: AbstractEngine,
-    learn: tuple[str, ...],
-    size: int,
-) -> Maximum:
-    """The quadratic model in many terms, equation by equation, compiled."""
-    return survey(key, state, plan, engine, learn, size)
+survey_once = compiled(survey)
+"""The quadratic model in many terms, equation by equation, compiled."""
 
 
 @compiled

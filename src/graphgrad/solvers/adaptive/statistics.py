@@ -9,7 +9,6 @@ not cancel in single precision.
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -128,9 +127,7 @@ def completed_sums(
 
     def sums(rows: tuple[Sweep, Schedule | None]) -> CompletedSums:
         sweep, schedule = rows
-        here = eqx.tree_at(
-            lambda m: m.schedule, model, schedule, is_leaf=lambda leaf: leaf is None
-        )
+        here = model.with_schedule(schedule)
         data = complete(sweep, here, engine)
         return CompletedSums(data.squares(), data.pulls(), data.sizes())
 

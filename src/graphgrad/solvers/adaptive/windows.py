@@ -19,7 +19,7 @@ from ...model import Schedule, StateSpaceModel, filled
 from ...solution import Solution
 from .annealing_start import squared_steps
 from .candidate import Exchange, begin_exchange
-from .padding import with_schedule
+from .padding import schedule_of
 from .plan import Plan
 from .unknowns import model_unknowns
 
@@ -67,8 +67,7 @@ def windows(
     length = size // WINDOWS
     begins = np.linspace(0, len(ys) - length, WINDOWS).astype(int)
     rows = (begins[:, None] + np.arange(length)).ravel()
-    schedule = with_schedule(model, len(ys)).schedule
-    assert schedule is not None
+    schedule = schedule_of(model, len(ys))
     # An observation is the state itself: `model.sees_all_states`.
     states = np.asarray(filled(jnp.asarray(ys)))
     fresh, starts = np.array(schedule.fresh), np.array(schedule.starts)
@@ -82,9 +81,7 @@ def windows(
     chosen: Schedule = jax.tree.map(
         lambda leaf: jnp.asarray(np.asarray(leaf)[rows]), schedule
     )
-    model = eqx.tree_at(
-        lambda m: m.schedule, model, chosen, is_leaf=lambda leaf: leaf is None
-    )
+    model = model.with_schedule(chosen)
     return jnp.asarray(np.asarray(ys)[rows]), model
 
 
