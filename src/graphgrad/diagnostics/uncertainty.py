@@ -69,10 +69,16 @@ def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
 def normal_draws(
     key: PRNGKeyArray, members: int, covariance: Float[np.ndarray, "n n"]
 ) -> Float[np.ndarray, "members n"]:
-    """Normal draws of mean zero, for a covariance that may be semidefinite."""
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    return np.asarray(jax.random.normal(key, (members, len(root)))) @ root.T
+    """Normal draws of mean zero, for a covariance that may be semidefinite.
+
+    By the symmetric root of the correlations, so that draws in other units are the same
+    draws.
+    """
+    sizes = np.sqrt(np.diag(covariance))
+    unit = np.where(sizes > 0, sizes, 1)
+    values, vectors = np.linalg.eigh(covariance / unit / unit[:, None])
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return np.asarray(jax.random.normal(key, (members, len(root)))) @ root * sizes
 
 
 def state_slopes(

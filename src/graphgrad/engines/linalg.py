@@ -12,11 +12,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..model.noise import definite
+
 
 def root(P: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Cholesky factor of a covariance that rounding may have made semidefinite."""
-    jitter = 10 * jnp.finfo(P.dtype).eps * jnp.trace(P)
-    return jnp.linalg.cholesky(P + jitter * jnp.eye(len(P), dtype=P.dtype))
+    return jnp.linalg.cholesky(definite(P))
 
 
 def inverse_root(S: Float[Array, "n n"]) -> Float[Array, "n n"]:

@@ -44,6 +44,17 @@ class AbstractLibrary(eqx.Module):
         return coefficients @ jax.jacfwd(self)(x)
 
     @property
+    def powers(self) -> np.ndarray:
+        """`(Nx, M)` array: the power of each state in a monomial; NaN for other terms.
+
+        Examples:
+            >>> import graphgrad as gg
+            >>> (gg.Polynomial(1, 1) + gg.trigonometric_terms(1)).powers.tolist()
+            [[0.0, 1.0, nan, nan]]
+        """
+        return np.full(self.incidence.shape, np.nan)
+
+    @property
     def n_terms(self) -> int:
         """Number of terms, M."""
         return self.incidence.shape[1]
@@ -105,6 +116,10 @@ class SumLibrary(AbstractLibrary):
     @property
     def incidence(self) -> np.ndarray:
         return np.concatenate([part.incidence for part in self.parts], axis=1)
+
+    @property
+    def powers(self) -> np.ndarray:
+        return np.concatenate([part.powers for part in self.parts], axis=1)
 
     def names(self, states: Sequence[str] | None = None) -> tuple[str, ...]:
         states = default_states(self.n_states) if states is None else states

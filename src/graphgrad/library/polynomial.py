@@ -60,6 +60,10 @@ class Polynomial(AbstractLibrary):
     def incidence(self) -> np.ndarray:
         return self.degrees
 
+    @property
+    def powers(self) -> np.ndarray:
+        return self.degrees
+
     def names(self, states: Sequence[str] | None = None) -> tuple[str, ...]:
         return monomial_names(self.degrees, states)
 

@@ -229,3 +229,14 @@ def standard_normals(
     """
     size = math.prod(shape)
     return jax.vmap(lambda key: jax.random.normal(key, (size,), dtype))(keys)
+
+
+def definite(covariance: Float[Array, "N N"]) -> Float[Array, "N N"]:
+    """A covariance that rounding may have made semidefinite, made definite.
+
+    Each variance grows by a rounding error of its own, so that units do not matter.
+    """
+    variances = jnp.diag(covariance)
+    sizes = jnp.where(variances > 0, variances, jnp.trace(covariance))
+    share = 10 * len(covariance) * jnp.finfo(covariance.dtype).eps
+    return covariance + share * jnp.diag(sizes)

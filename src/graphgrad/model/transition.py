@@ -20,6 +20,7 @@ from .noise import (
     AbstractNoise,
     AbstractScaleNoise,
     GaussianNoise,
+    definite,
     standard_normals,
 )
 
@@ -369,7 +370,7 @@ class Transition(eqx.Module):
         if not self.same_noise:
             covariance = self.expand(x).covariance
             assert covariance is not None
-            return GaussianNoise.of(_definite(covariance))
+            return GaussianNoise.of(definite(covariance))
         if self.mean.dynamics != "flow" and self.begin is None:
             return self.noise
         noise = self.noise
@@ -432,7 +433,7 @@ class Transition(eqx.Module):
         def covariance(x: Array) -> Array:
             found = self.expand(x).covariance
             assert found is not None
-            return _definite(found)
+            return definite(found)
 
         each = jnp.vectorize(covariance, signature="(n)->(n,n)")
         return jnp.linalg.cholesky(each(x) + after)
@@ -442,9 +443,3 @@ class Transition(eqx.Module):
         assert isinstance(mean, AbstractLibraryMean)
         assert mean.moment is not None
         return mean.moment.fresh
-
-
-def _definite(covariance: Float[Array, "N N"]) -> Float[Array, "N N"]:
-    """A covariance that rounding may have made semidefinite."""
-    jitter = 10 * jnp.finfo(covariance.dtype).eps * jnp.trace(covariance)
-    return covariance + jitter * jnp.eye(len(covariance), dtype=covariance.dtype)

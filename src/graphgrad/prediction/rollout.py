@@ -29,8 +29,8 @@ class Bounds(NamedTuple):
     def of(cls, bands: Float[np.ndarray, "rows Nx 2"]) -> "Bounds":
         """Bounds from lower and upper ends of the states at some times."""
         low, high = bands[..., 0].min(axis=0), bands[..., 1].max(axis=0)
-        size = np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
-        return cls((low + high) / 2, FAR * size)
+        size = np.maximum(high - low, 1e-6 * np.abs(high))
+        return cls((low + high) / 2, FAR * np.where(size > 0, size, 1.0))
 
 
 def state_bounds(fit: Fit, x: Float[np.ndarray, "Nx"]) -> Bounds:

@@ -22,7 +22,7 @@ from .runs import ascend_once, final_terms
 from .subset import best_addition, best_subset, inverse_on, subset_path
 from .substeps import substeps_of
 from .unknowns import Unknowns
-from .variances import restricted
+from .variances import noise_prior, restricted
 from .windows import MANY_ROWS
 
 
@@ -121,6 +121,8 @@ def solution_at(
     states = at_end.states
     ahead = one_step_ahead(model, states.filtered)
     error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
+    # The likelihood is that of the data alone.
+    prior = noise_prior(best.unknowns, learn, plan)
     # Steps of a noisy engine never promise nothing.
     at_maximum = stochastic | (best.decrement < 0.1)
     return Solution(
@@ -131,15 +133,15 @@ def solution_at(
         observation_noise=unknowns.observation_noise,
         initial_mean=unknowns.initial_mean,
         initial_noise=unknowns.initial_noise,
-        log_likelihood=best.log_likelihood,
-        criterion=best.criterion,
+        log_likelihood=best.log_likelihood - prior,
+        criterion=best.criterion + 2 * prior,
         margin=margin,
         states=states.means,
         state_covariances=states.covariances,
         filtered=states.filtered,
         prices=multiples * plan.multiplier * flat,
         path=path,
-        start_criteria=winner.criteria,
+        start_criteria=winner.criteria + 2 * prior,
         sweeps=winner.sweeps,
         code=judge(
             best.criterion,

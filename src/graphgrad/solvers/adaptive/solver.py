@@ -42,6 +42,13 @@ from .substeps import (
     substeps_of,
     with_substeps,
 )
+from .units import (
+    constraints_in,
+    in_standard_units,
+    in_user_units,
+    standard_units,
+    told_in_user_units,
+)
 from .unknowns import LEARNABLE, fitted
 from .windows import window_sizes, windows
 
@@ -127,10 +134,18 @@ def adaptive(
     traced = search.traced or any(
         isinstance(leaf, Tracer) for leaf in jax.tree.leaves(model)
     )
+    units = standard_units(model, ys)
+    if units is not None:
+        model, ys = in_standard_units(units, model, ys)
+        search = search._replace(ys=ys, constraints=constraints_in(units, resolved))
+        if callback is not None:
+            search = search._replace(callback=told_in_user_units(units, callback))
     if traced:
-        return _solution(search, model, reason)
-    with one_lapack_thread():
-        return _fit(search, model, reason)
+        found = _solution(search, model, reason)
+    else:
+        with one_lapack_thread():
+            found = _fit(search, model, reason)
+    return found if units is None else in_user_units(units, found, resolved)
 
 
 def _fit(search: Search, model: StateSpaceModel, reason: str) -> Solution:
