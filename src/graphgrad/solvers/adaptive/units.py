@@ -19,6 +19,8 @@ from ...model import (
     ConstraintSet,
     FlowMean,
     GaussianNoise,
+    GeneralObservation,
+    LinearGaussian,
     Schedule,
     StateSpaceModel,
     StudentT,
@@ -55,7 +57,9 @@ def standard_units(model: StateSpaceModel, ys: Any) -> Units | None:
     kinds = model.transition.noise, model.initial_noise, seen.noise
     if not all(isinstance(noise, GaussianNoise | StudentT) for noise in kinds):
         return None
-    if getattr(seen, "function", None) is not None:
+    if not isinstance(seen, LinearGaussian | GeneralObservation):
+        return None
+    if isinstance(seen, GeneralObservation) and seen.function is not None:
         return None
     xp = _numbers((ys, model))
     powers, n = model.library.powers, model.n_states
@@ -118,6 +122,7 @@ def in_standard_units(
             scaled(seen.noise, 1 / r),
         ),
     )
+    assert isinstance(seen, LinearGaussian | GeneralObservation)
     if seen.matrix is not None:
         matrix = put(xp.asarray(seen.matrix) * s / r[:, None])
         model = eqx.tree_at(lambda m: m.observation.matrix, model, matrix)
@@ -135,16 +140,14 @@ def in_standard_units(
 
 
 def _schedule(schedule: Schedule, units: Units, xp: Any, put: Callable) -> Schedule:
-    parts = [(schedule.starts, units.states), (schedule.inputs, units.inputs)]
-    parts.append((schedule.later_inputs, units.inputs))
-    starts, inputs, later = (
-        None if values is None else put(xp.asarray(values) / size)
-        for values, size in parts
+    inputs, later = (
+        None if values is None else put(xp.asarray(values) / units.inputs)
+        for values in (schedule.inputs, schedule.later_inputs)
     )
     return Schedule(
         pace=schedule.pace,
         fresh=schedule.fresh,
-        starts=starts,
+        starts=put(xp.asarray(schedule.starts) / units.states),
         inputs=inputs,
         later_inputs=later,
         uncertainty=schedule.uncertainty,
