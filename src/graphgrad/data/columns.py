@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..checks import check_choice
-from ..extras import need
 from .numerals import MISSING, number, plain_floats
 from .stamps import clock_columns, is_clock
+from .workbooks import sheet_cells, sheet_columns
 
 BLOCK = 65_536
 """Rows that are converted to numbers at a time."""
 
-UNNAMED = ("", "Unnamed: 0", "__index_level_0__", "__UNNAMED__0")
+UNNAMED = ("", "Unnamed: 0", "__index_level_0__")
 """Names of a first column that is the index of a frame."""
 
 Cells = dict[str, Any]
@@ -191,29 +191,35 @@ def _columns(
     }, late
 
 
-def frame_columns(
+def excel_columns(
     path: Path,
     columns: Sequence[str] | None,
     time: str | None,
     missing: Sequence[str] = MISSING,
 ) -> Read:
-    """The same as `csv_columns` for a Parquet or Excel file."""
+    """The same as `csv_columns` for the first sheet of an Excel workbook."""
+    names, sheet = sheet_columns(path)
+    choice = _choose(path, names, columns, time, headed=True)
+    wanted = {name: sheet[names.index(name)] for name in choice.wanted}
+    return Read(choice, {n: sheet_cells(cells, missing) for n, cells in wanted.items()})
+
+
+def parquet_columns(
+    path: Path,
+    columns: Sequence[str] | None,
+    time: str | None,
+    missing: Sequence[str] = MISSING,
+) -> Read:
+    """The same as `csv_columns` for a Parquet file."""
     import polars as pl
 
-    excel = path.suffix.lower() == ".xlsx"
     try:
-        if excel:
-            need("openpyxl", extra="excel", who="`data` in an Excel file")
-            frame = pl.read_excel(path, engine="openpyxl", infer_schema_length=None)
-        else:
-            frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError, KeyError, ValueError) as error:
-        if isinstance(error, ImportError):
-            raise
-        kind = "an Excel workbook" if excel else "Parquet"
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"`data` must be {kind}, got {path}: {reason}.") from None
-    choice = _choose(path, frame.columns, columns, time, headed=True)
+        names = list(pl.read_parquet_schema(path))
+        choice = _choose(path, names, columns, time, headed=True)
+        frame = pl.read_parquet(path, columns=choice.wanted)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"`data` must be Parquet, got {path}: {reason}.") from None
     cells: Cells = {}
     for name in choice.wanted:
         column = frame[name]
@@ -223,9 +229,7 @@ def frame_columns(
             zoned = getattr(column.dtype, "time_zone", None) is not None
             cells[name] = column.to_list() if zoned else column.to_numpy()
         else:
-            texts = ["" if cell is None else str(cell) for cell in column.to_list()]
-            floats = plain_floats(texts, missing)
-            cells[name] = texts if floats is None else floats
+            cells[name] = sheet_cells(column.to_list(), missing)
     return Read(choice, cells)
 
 

@@ -8,11 +8,14 @@ import numpy as np
 
 from ..checks import check_choice
 from .clock import Stamps, choose_unit, numbered, time_name
-from .columns import Read, csv_columns, frame_columns
+from .columns import Read, csv_columns, excel_columns, parquet_columns
 from .numerals import GROUPED, MISSING, number, written_floats
 from .sentinels import check_sentinels, mark_missing
 from .series import Series
 from .stamps import check_stamps, column_stamps
+
+READERS = {".parquet": parquet_columns, ".xlsx": excel_columns}
+"""Readers of files by the end of their names; all others are CSV."""
 
 KEEP = "none"
 """Value of `missing` that takes suspicious numbers as they are."""
@@ -67,8 +70,7 @@ def read_table(
     wanted = None if columns is None else [*columns, *driving]
     marks = [mark.strip().lower() for mark in missing or ()]
     texts = (*MISSING, *(mark for mark in marks if mark != KEEP))
-    framed = path.suffix.lower() in (".parquet", ".xlsx")
-    read = (frame_columns if framed else csv_columns)(path, wanted, time, texts)
+    read = READERS.get(path.suffix.lower(), csv_columns)(path, wanted, time, texts)
     notes: list[str] = []
     stamps = _stamps(path, read, wanted, day_first, notes)
     table = _table(path, read, wanted, time, texts, notes)
