@@ -234,10 +234,10 @@ def _anchor(values: np.ndarray) -> int:
     return latest if (number == np.minimum(latest, lengths)).all() else 0
 
 
-def _lengths(months: np.ndarray) -> np.ndarray:
+def _lengths(months: Any) -> np.ndarray:
     """Days of each month."""
     begin, end = (m.astype("datetime64[D]") for m in (months, months + 1))
-    return (end - begin).astype("int64")
+    return np.asarray((end - begin).astype("int64"))
 
 
 def _after(clock: Clock, months: Any) -> np.ndarray:
