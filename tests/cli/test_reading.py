@@ -9,6 +9,7 @@ import pytest
 from graphgrad.cli.options import DEFAULTS, gather, write_config
 from graphgrad.cli.preview import preview, step
 from graphgrad.data import columns
+from graphgrad.data.clock import shown_times
 from graphgrad.data.files import read_table
 
 NAN = np.nan
@@ -58,8 +59,9 @@ def test_times(tmp_path):
         tmp_path, "day,x\n2024-05-30,1\n2024-05-31,2\n2024-06-01,4\n", time="day"
     )
     assert dates.series.times is not None
-    assert dates.series.times.tolist() == [0, 86400, 172800]
-    assert dates.stamps == ("2024-05-30", "2024-05-31", "2024-06-01")
+    assert dates.series.times.tolist() == [0, 1, 2]
+    shown = shown_times(dates.series.times, dates.series.clock)
+    assert shown == ["2024-05-30", "2024-05-31", "2024-06-01"]
 
 
 def test_columns_that_are_not_chosen_may_hold_anything(tmp_path):
@@ -88,9 +90,10 @@ def test_parquet_as_csv(tmp_path):
         t=pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 1, 3))
     )
     dated.write_parquet(tmp_path / "dated.parquet")
-    times = read_table(tmp_path / "dated.parquet").series.times
-    assert times is not None
-    assert times.tolist() == [0, 86400, 172800]
+    for unit, length in (("auto", 1), ("second", 86400)):
+        read = read_table(tmp_path / "dated.parquet", time_unit=unit).series
+        assert read.times is not None
+        assert read.times.tolist() == [0, length, 2 * length]
     named = frame.with_columns(x=pl.Series(["a", "1", "2"]))
     named.write_parquet(tmp_path / "named.parquet")
     with pytest.raises(ValueError, match=r"'a' in row 1, column 'x'"):

@@ -112,12 +112,13 @@ def test_times_make_steps_that_differ(y):
     np.testing.assert_allclose(even.coef_, stepped.coef_, rtol=1e-6)
 
 
-def test_dates_are_seconds(y):
+def test_dates_have_a_unit(y):
     dates = pd.date_range("2020-01-01", periods=STEPS, freq="min")
     model = gg.GraphGrad(degree=1).fit(frame("pandas", y, time=dates))
-    assert model.dt_ == 60
+    assert (model.dt_, model.time_unit_) == (1, "minute")
     polars = frame("polars", y).with_columns(time=pl.Series(dates.to_numpy()))
-    assert gg.GraphGrad(degree=1).fit(polars).dt_ == 60
+    seconds = gg.GraphGrad(degree=1, time_unit="second").fit(polars)
+    assert (seconds.dt_, seconds.time_unit_) == (60, "second")
 
 
 def test_a_panel(y):

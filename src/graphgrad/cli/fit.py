@@ -15,7 +15,9 @@ from .terminal import listed, reported
 def fit(
     data: Annotated[
         str | None,
-        typer.Argument(help="CSV or Parquet file.", metavar="DATA", show_default=False),
+        typer.Argument(
+            help="CSV, Parquet or Excel file.", metavar="DATA", show_default=False
+        ),
     ] = None,
     degree: Annotated[
         int | None,
@@ -24,7 +26,16 @@ def fit(
     dt: Annotated[
         float | None,
         typer.Option(
-            help="Time from row to row.", show_default="median interval of the times"
+            help="Time from row to row, in the unit of time.",
+            show_default="median interval of the times",
+        ),
+    ] = None,
+    time_unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Unit of time of dates: second, minute, hour, day, week, month, year; "
+            "or auto, by the median interval.",
+            show_default="auto",
         ),
     ] = None,
     out: Annotated[
@@ -36,7 +47,26 @@ def fit(
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(help="Column of times.", show_default="t, or time in any case"),
+        typer.Option(
+            help="Column of times; index for a first column without a name.",
+            show_default="t, time, date, year, ...",
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="Numbers or texts that mean missing: -9999,?; none to take numbers "
+            "such as -9999 as values.",
+            show_default="empty, NA, NaN, null",
+        ),
+    ] = None,
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--no-day-first",
+            help="Whether 01/02/1999 is 1 February.",
+            show_default="as the dates show",
+        ),
     ] = None,
     states: Annotated[
         str | None,
@@ -139,9 +169,9 @@ def fit(
 ) -> None:
     """Fit sparse equations and a graph to a table of noisy observations.
 
-    The first row has the names; an empty cell, NaN or NA is missing; a column t or time
-    has the times. The folder of the run gets model.json, arrays.npz, graph.graphml,
-    states.csv, config.toml and report.html.
+    The first row has the names; an empty cell, NaN or NA is missing; a column t, time,
+    date or year has the times. The folder of the run gets model.json, arrays.npz,
+    graph.graphml, states.csv, config.toml and report.html.
 
     \b
     Examples:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..data.clock import shown_times
 from ..data.constraints import read_constraints
 from ..data.files import Table, check_data, read_table
 from ..data.series import row_times
@@ -48,6 +49,9 @@ def fit_and_write(
             columns=options["columns"],
             inputs=options["inputs"],
             time=options["time"],
+            time_unit=options["time_unit"],
+            missing=options["missing"],
+            day_first=options["day_first"],
         )
         for line in preview(table, options):
             echo(line)
@@ -55,6 +59,8 @@ def fit_and_write(
         kind, _ = dynamics_of(table, options)
         if table.series.times is not None:
             options["dt"], _ = step(table, options["dt"])
+        if table.series.clock is not None:
+            options["time_unit"] = table.series.clock.unit or options["time_unit"]
         estimator = interruptible(lambda: _fitted(table, options, latest))
         if estimator.dynamics_ != kind:
             echo(
@@ -83,6 +89,7 @@ def _fitted(table: Table, options: Mapping[str, Any], latest: list[Any]) -> Any:
     estimator = GraphGrad(
         degree=options["degree"],
         dt=options["dt"],
+        time_unit=options["time_unit"],
         states=options["states"],
         state_noise=options["state_noise"],
         observation_noise=options["observation_noise"],
@@ -109,9 +116,7 @@ def _write_files(
     """Write the files of a run."""
     from ..graph import save_graphml
 
-    times: Any = table.stamps
-    if times is None:
-        times = row_times(table.series, estimator.dt_).tolist()
+    times = shown_times(row_times(table.series, estimator.dt_), table.series.clock)
     estimator.save(folder)
     save_graphml(estimator.graph(), folder / "graph.graphml")
     write_config(folder / "config.toml", options, Path(options["out"]))

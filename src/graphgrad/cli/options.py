@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks import check_at_least, check_choice, check_positive
+from ..data.clock import SECONDS
 from ..data.constraints import check_constraints
 from ..registries import DYNAMICS, ENGINES, SELECTIONS, SOLVERS
 
@@ -19,8 +20,11 @@ DEFAULTS: dict[str, Any] = {
     "out": "run",
     "degree": 2,
     "dt": None,
+    "time_unit": "auto",
     "columns": None,
     "time": None,
+    "missing": None,
+    "day_first": None,
     "states": None,
     "inputs": None,
     "inputs_between": "held",
@@ -39,7 +43,10 @@ DEFAULTS: dict[str, Any] = {
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Read options from a TOML file; its paths are relative to its folder."""
+    """Read options from a TOML file; its paths are relative to its folder.
+
+    Files without `time_unit` were written when dates were converted to seconds.
+    """
     if not path.is_file():
         raise ValueError(f"`--config` must be a file, got {path}: no such file.")
     try:
@@ -52,7 +59,7 @@ def read_config(path: Path) -> dict[str, Any]:
     for name in ("data", "out"):
         if name in options:
             options[name] = str(path.parent / _text(name, options[name]))
-    return options
+    return {"time_unit": "second", **options}
 
 
 def refuse_form(name: str, form: Any) -> None:
@@ -116,12 +123,18 @@ def _toml(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
-    return repr(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"`{name}` must be text, got {value!r}.")
+    return value
+
+
+def _either(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"`{name}` must be true or false, got {value!r}.")
     return value
 
 
@@ -174,8 +187,11 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "out": _text,
     "degree": _whole(1, "Most systems are of degree 2."),
     "dt": _positive("Leave it out for the median interval."),
+    "time_unit": _one_of(["auto"], SECONDS),
     "columns": _names,
     "time": _text,
+    "missing": _names,
+    "day_first": _either,
     "states": _names,
     "inputs": _names,
     "state_noise": _noise,

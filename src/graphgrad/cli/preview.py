@@ -9,7 +9,7 @@ import numpy as np
 from ..checks import shortened
 from ..data.constraints import read_constraints, with_velocities
 from ..data.files import Table
-from ..data.series import Series, step_length
+from ..data.series import Panel, Series, step_length, time_line
 from ..registries import MOTIONS, default_dynamics
 
 COMPILING = 20
@@ -48,6 +48,9 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     hidden = [name for name in states if name not in names_of(table.series)]
     names = shortened(states) + (f" ({shortened(hidden)} hidden)" if hidden else "")
     dt, source = step(table, options["dt"])
+    if line := time_line(Panel((table.series,), several=False)):
+        yield line
+    yield from table.notes
     yield (
         f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
         f"{dt:.6g} ({source}); {_share(missing)} missing."
@@ -92,11 +95,11 @@ def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
     if options["dt"] is not None:
         why = "--dt is given"
     if table.series.times is not None:
-        why = f"column {table.clock} has the times"
+        why = f"{_source(table)} has the times"
     if requested == "flow" and not why:
         raise ValueError(
             "`--dynamics` must be map or difference without times, got flow. Give "
-            "--dt, or a column t or time; --dt 1 counts time in rows."
+            "--dt, or a column t, time or date; --dt 1 counts time in rows."
         )
     if requested != "auto":
         return requested, "as requested"
@@ -128,8 +131,13 @@ def duration(n_rows: float, n_states: int, n_terms: int) -> float:
 def step(table: Table, dt: float | None) -> tuple[float, str]:
     """Length of a step, and its source."""
     times = table.series.times
-    source = "no times, none given" if times is None else f"from column {table.clock}"
+    source = "no times, none given" if times is None else f"from {_source(table)}"
     return step_length([times], dt), source if dt is None else "as given"
+
+
+def _source(table: Table) -> str:
+    clock = table.series.clock
+    return "times" if clock is None else clock.source
 
 
 def _share(missing: float) -> str:

@@ -64,6 +64,7 @@ def forecast(
       graphgrad forecast run/ --steps 10 --level 0.5
     """  # noqa: D301
     from ..checks import check_at_least
+    from ..data.clock import shown_times, time_name
     from ..registries import MOTIONS
     from .folder import check_file, new_file, read_header, write_bands
 
@@ -78,7 +79,9 @@ def forecast(
         lambda: _ahead(run, steps=steps, members=members, level=level, seed=seed)
     )
     with new_file(out) as file:
-        when = ("t", [float(f"{time:.12g}") for time in ahead.times])
+        clock = estimator._fit.panel.series[0].clock
+        times = [float(f"{time:.12g}") for time in ahead.times]
+        when = (time_name(clock), shown_times(times, clock))
         names = estimator.state_names_
         write_bands(file, when, names, ahead.mean, ahead.band())
     if ahead.message:

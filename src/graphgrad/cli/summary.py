@@ -54,7 +54,7 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     n_terms = np.count_nonzero(_matrix(header))
     yield f"Scores: log-likelihood {_shown(header['log_likelihood'])}, {n_terms} terms"
-    unit = "unit of time" if header["dynamics"] == "flow" else "step"
+    unit = _time_unit(header) if header["dynamics"] == "flow" else "step"
     for name, called in (
         ("state_noise", f"process noise per {unit}"),
         ("observation_noise", "measurement noise"),
@@ -83,6 +83,12 @@ def as_json(header: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The shown keys of a header, with the equations as text."""
     kept = {name: header[name] for name in KEYS if name in header}
     return {**kept, "equations": header_equations(header), **more}
+
+
+def _time_unit(header: Mapping[str, Any]) -> str:
+    """Unit of time, if the data had dates or it was given."""
+    clocks = header.get("data", {}).get("clocks") or [None]
+    return (clocks[0] or {}).get("unit") or "unit of time"
 
 
 def _learnt(header: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files, as numbers or text.
+"""Columns of CSV, Parquet and Excel files, as numbers, dates or text.
 
 CSV is read by the standard library, so that errors can name the cell that is not a
 number; a million rows take seconds (`benchmarks/read_csv.py`).
@@ -8,27 +8,69 @@ import csv
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..checks import check_choice
-from .series import time_columns
-
-MISSING = ("", "na", "nan", "null")
-"""Text of missing values, in any case."""
+from .numerals import MISSING, number, plain_floats
+from .stamps import clock_columns, is_clock
+from .workbooks import sheet_cells, sheet_columns
 
 BLOCK = 65_536
 """Rows that are converted to numbers at a time."""
 
-Cells = list[Any]
-"""Columns: arrays of floats, or lists of text if some cells are not numbers."""
+UNNAMED = ("", "Unnamed: 0", "__index_level_0__")
+"""Names of a first column that is the index of a frame."""
+
+Cells = dict[str, Any]
+"""Columns by name: arrays of floats or dates, or lists of text."""
+
+
+class Choice(NamedTuple):
+    """The columns of a file.
+
+    Attributes:
+        clock: Columns of times: none, one, or parts of dates.
+        index: A first column without a name, unless it is the clock.
+        chosen: The other columns that are wanted.
+    """
+
+    clock: list[str]
+    index: str | None
+    chosen: list[str]
+
+    @property
+    def wanted(self) -> list[str]:
+        """All columns to read."""
+        index = [] if self.index is None else [self.index]
+        return [*self.clock, *index, *self.chosen]
+
+
+class Read(NamedTuple):
+    """What was read from a file: its columns, their cells, and the CSV delimiter."""
+
+    choice: Choice
+    cells: Cells
+    delimiter: str = ""
 
 
 def csv_columns(
-    path: Path, columns: Sequence[str] | None, time: str | None
-) -> tuple[str | None, list[str], Cells]:
-    """Name of the column of times, names of the other columns, and their cells."""
+    path: Path,
+    columns: Sequence[str] | None,
+    time: str | None,
+    missing: Sequence[str] = MISSING,
+    texts: Sequence[str] = (),
+) -> Read:
+    """Read the wanted columns of a CSV file.
+
+    Args:
+        path: The file.
+        columns: Names of the columns to read besides the times; all if None.
+        time: Name of the column of times, if given.
+        missing: Text of missing values, in lower case.
+        texts: Columns that are read as text, also if they hold numbers.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             line = next((line for line in file if line.strip()), "")
@@ -36,32 +78,56 @@ def csv_columns(
                 raise ValueError(f"`data` must have rows, got {path}: it is empty.")
             file.seek(0)
             # The comma wins ties.
-            reader = csv.reader(file, delimiter=max(",;\t", key=line.count))
+            delimiter = max(",;\t", key=line.count)
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
             first = next(row for row in reader if row)
             names = [cell.strip() for cell in first]
-            headed = any(number(cell) is None for cell in first)
+            headed = any(number(cell, missing) is None for cell in first)
             if not headed:
                 names = [f"x{i + 1}" for i in range(len(first))]
-            _check_names(path, names)
-            clock, chosen = _choose(names, columns, time, headed=headed)
-            wanted = [names.index(n) for n in ([clock] if clock else []) + chosen]
-            rows = _records(path, reader, len(names))
+            choice = _choose(path, names, columns, time, headed=headed)
+            rows = _records(path, reader, len(names), delimiter)
             if not headed:
                 rows = _after(first, rows)
-            return clock, chosen, _columns(rows, wanted)
+            cells, late = _columns(rows, names, choice.wanted, missing, texts)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"`data` must be text in UTF-8, got {path}: byte {error.start} is not. "
             "Save it as UTF-8; names of Parquet files end in .parquet."
         ) from None
     except csv.Error as error:
-        raise ValueError(f"`data` must be CSV, got {path}: {error}.") from None
+        raise ValueError(_broken(path, str(error), reader.line_num)) from None
+    if late:  # text after numbers, which were not kept as text
+        return csv_columns(path, columns, time, missing, [*texts, *late])
+    return Read(choice, cells, delimiter)
 
 
-def _records(path: Path, reader: Any, width: int) -> Iterator[list[str]]:
+def _broken(path: Path, reason: str, line: int) -> str:
+    if "unexpected end" in reason:
+        return (
+            f"`data` must close each quote, got one in {path} that is open at its end, "
+            f"line {line}{_opened(path)}. Remove or close it."
+        )
+    return f"`data` must be CSV, got {path}: {reason} in line {line}."
+
+
+def _opened(path: Path) -> str:
+    """The first line with an odd number of quotes, for a message."""
+    with path.open(encoding="utf-8-sig") as file:
+        odd = (i for i, line in enumerate(file, 1) if line.count('"') % 2)
+        number = next(odd, None)
+    return "" if number is None else f"; line {number} has an odd number of quotes"
+
+
+def _records(
+    path: Path, reader: Any, width: int, delimiter: str
+) -> Iterator[list[str]]:
     """Rows of the right width; blank lines are skipped unless they are empty cells."""
-    blank = 0
+    blank, before = 0, reader.line_num
     for row in reader:
+        if reader.line_num > before + 1:
+            _check_lines(path, row, before + 1, width, delimiter)
+        before = reader.line_num
         if len(row) == width:
             for _ in range(blank):
                 yield [""]
@@ -76,95 +142,132 @@ def _records(path: Path, reader: Any, width: int) -> Iterator[list[str]]:
             blank += 1
 
 
+def _check_lines(
+    path: Path, row: list[str], begin: int, width: int, delimiter: str
+) -> None:
+    """Reject a quote that swallowed rows of the table."""
+    cell = next((cell for cell in row if "\n" in cell), "")
+    inside = cell.splitlines()[1:]
+    swallowed = [line for line in inside if line.count(delimiter) >= width - 1]
+    if swallowed or len(row) != width:
+        raise ValueError(
+            f"`data` must close each quote in its row, got one in line {begin} of "
+            f"{path} that encloses {len(inside)} lines after it. Remove or close it."
+        )
+
+
 def _after(first: list[str], rows: Iterator[list[str]]) -> Iterator[list[str]]:
     yield first
     yield from rows
 
 
-def _columns(rows: Iterator[list[str]], wanted: list[int]) -> Cells:
-    parts: list[list[Any]] = [[] for _ in wanted]
+def _columns(
+    rows: Iterator[list[str]],
+    names: list[str],
+    wanted: list[str],
+    missing: Sequence[str],
+    texts: Sequence[str],
+) -> tuple[Cells, list[str]]:
+    """The cells, and the columns in which text comes after numbers."""
+    parts: dict[str, list[Any]] = {name: [] for name in wanted}
+    text = {name for name in wanted if name in texts}
+    late = []
     while block := list(islice(rows, BLOCK)):
         cells = list(zip(*block, strict=True))
-        for part, j in zip(parts, wanted, strict=True):
-            part.append(_floats(cells[j]))
-    return [_joined(part) for part in parts]
+        for name, part in parts.items():
+            found: Any = cells[names.index(name)]
+            if name not in text:
+                floats = plain_floats(found, missing)
+                if floats is None:
+                    text.add(name)
+                    late += [name] if part else []
+                found = found if floats is None else floats
+            part.append(found)
+    return {
+        name: [cell for block in part for cell in block]
+        if name in text
+        else np.concatenate([np.zeros(0), *part])
+        for name, part in parts.items()
+    }, late
 
 
-def _floats(cells: Sequence[str]) -> Any:
-    """Cells as floats if all are numbers or missing; else unchanged."""
-    try:
-        return np.fromiter(map(float, cells), float, len(cells))
-    except ValueError:
-        numbers = [number(cell) for cell in cells]
-        return cells if None in numbers else np.array(numbers, float)
-
-
-def _joined(parts: list[Any]) -> Any:
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts) if parts else np.zeros(0)
-    return [cell for part in parts for cell in part]
-
-
-def number(cell: str) -> float | None:
-    """The number in a cell: NaN if missing, None if it is not a number."""
-    if cell.strip().lower() in MISSING:
-        return np.nan
-    try:
-        return float(cell)
-    except ValueError:
-        return None
+def excel_columns(
+    path: Path,
+    columns: Sequence[str] | None,
+    time: str | None,
+    missing: Sequence[str] = MISSING,
+) -> Read:
+    """The same as `csv_columns` for the first sheet of an Excel workbook."""
+    names, sheet = sheet_columns(path)
+    choice = _choose(path, names, columns, time, headed=True)
+    wanted = {name: sheet[names.index(name)] for name in choice.wanted}
+    return Read(choice, {n: sheet_cells(cells, missing) for n, cells in wanted.items()})
 
 
 def parquet_columns(
-    path: Path, columns: Sequence[str] | None, time: str | None
-) -> tuple[str | None, list[str], Cells]:
+    path: Path,
+    columns: Sequence[str] | None,
+    time: str | None,
+    missing: Sequence[str] = MISSING,
+) -> Read:
     """The same as `csv_columns` for a Parquet file."""
     import polars as pl
 
     try:
         names = list(pl.read_parquet_schema(path))
-        _check_names(path, names)
-        clock, chosen = _choose(names, columns, time, headed=True)
-        frame = pl.read_parquet(path)
+        choice = _choose(path, names, columns, time, headed=True)
+        frame = pl.read_parquet(path, columns=choice.wanted)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"`data` must be Parquet, got {path}: {reason}.") from None
-    cells: Cells = []
-    for name in ([clock] if clock else []) + chosen:
+    cells: Cells = {}
+    for name in choice.wanted:
         column = frame[name]
         if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-            cells.append(column.cast(pl.Float64).fill_null(np.nan).to_numpy())
+            cells[name] = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        elif column.dtype in (pl.Date, pl.Datetime, pl.Duration):
+            zoned = getattr(column.dtype, "time_zone", None) is not None
+            cells[name] = column.to_list() if zoned else column.to_numpy()
         else:
-            texts = ["" if cell is None else str(cell) for cell in column.to_list()]
-            cells.append(_floats(texts))
-    return clock, chosen, cells
+            cells[name] = sheet_cells(column.to_list(), missing)
+    return Read(choice, cells)
 
 
-def _check_names(path: Path, names: list[str]) -> None:
+def _choose(
+    path: Path,
+    names: list[str],
+    columns: Sequence[str] | None,
+    time: str | None,
+    *,
+    headed: bool,
+) -> Choice:
+    """The columns of times, if any, and the columns to read."""
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(
             f"`data` must have a name of its own for each column, got {twice!r} more "
             f"than once in {path}. Rename one of them."
         )
-
-
-def _choose(
-    names: list[str], columns: Sequence[str] | None, time: str | None, *, headed: bool
-) -> tuple[str | None, list[str]]:
-    """The column of times, if any, and the columns to read."""
-    clocks = time_columns(names) if headed else []
-    if time is not None:
-        clocks = [check_choice("--time", time, names)]
-    if len(clocks) > 1:
-        raise ValueError(
-            f"`data` must have one column of times, got columns {clocks}. "
-            "Rename one of them."
-        )
-    clock = clocks[0] if clocks else None
-    chosen = [name for name in names if name != clock]
+    index = next((name for name in UNNAMED if headed and _is_index(name, names)), None)
+    named = [name for name in names if name != index] if headed else []
+    if time == "index" and index is not None:
+        clock = [index]
+    elif time is not None:
+        clock = [check_choice("--time", time, names)]
+    else:
+        if columns is not None and any(map(is_clock, named)):
+            named = [name for name in named if is_clock(name) or name in columns]
+        remedy = "Name one in --time and the others to read in --columns, or rename."
+        clock = clock_columns(named, argument="data", remedy=remedy)
+    chosen = [name for name in names if name not in (*clock, index)]
     if columns is not None:
         chosen = [check_choice("--columns", name, chosen) for name in columns]
+    left = clock_columns(chosen, argument="data") if headed and time else []
+    if left:
+        raise ValueError(
+            f"`data` must have its times once, got --time {time} and columns "
+            f"{', '.join(left)}. Leave these out with --columns, or rename them."
+        )
     if not chosen:
         raise ValueError(
             f"`data` must have a column other than the times, got {names}."
@@ -174,4 +277,9 @@ def _choose(
             f"`data` must name each column, got none for column {names.index('') + 1}. "
             "Name it, or choose others with --columns."
         )
-    return clock, chosen
+    return Choice(clock, None if index in clock else index, chosen)
+
+
+def _is_index(name: str, names: list[str]) -> bool:
+    """Whether this is the index of a frame: first, or last in a Parquet file."""
+    return names[:1] == [name] or (name.startswith("__index") and name in names)

@@ -1,10 +1,12 @@
 """Read arrays, data frames, and lists of them as series.
 
-A data frame (pandas, polars, or any that narwhals supports) provides the names of the
-columns, and the times of the rows in a column `t`, or `time` in any case.
+A data frame (pandas, polars, Arrow, or any that narwhals supports) provides the names
+of the columns, and the times of the rows: in its index, if that has dates or a name of
+times, or in columns that `clock_columns` finds. So do arrays of xarray.
 """
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -12,20 +14,34 @@ import numpy as np
 from jaxtyping import Float
 from narwhals.exceptions import DuplicateError
 
-from ..checks import check_finite, check_numbers, check_shape
-from .series import Panel, Series, as_seconds, time_columns
+from ..checks import check_choice, check_finite, check_numbers, check_shape
+from .clock import Stamps, as_dates, choose_unit, numbered
+from .series import Panel, Series
+from .stamps import (
+    ALONE,
+    as_stamps,
+    check_stamps,
+    clock_columns,
+    column_stamps,
+    is_clock,
+)
+from .xarrays import is_xarray, xarray_columns
 
 REMEDY = "Give one row for each time step and one column for each observed quantity."
 
 
-def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
+def read_panel(
+    y: Any, times: Any = None, *, name: str = "y", time_unit: str = "auto"
+) -> Panel:
     """Read and check one or several series.
 
     Args:
         y: A `(T, Ny)` array, a data frame, or a list of any of these; or a `Series`,
             which is used unchanged.
-        times: Times of the rows; one array per series.
+        times: Times of the rows, one array per series; or the name of the column that
+            has them, or `"index"`.
         name: Name of the argument, for error messages.
+        time_unit: Unit of time of dates, as for `choose_unit`.
 
     Examples:
         >>> import pandas as pd
@@ -38,29 +54,46 @@ def read_panel(y: Any, times: Any = None, *, name: str = "y") -> Panel:
     if isinstance(y, Series):  # from `read_table`
         return Panel((y,), several=False)
     several = isinstance(y, list | tuple) and (
-        not y or _is_frame(y[0]) or np.ndim(y[0]) == 2
+        not y or _is_frame(y[0]) or is_xarray(y[0]) or np.ndim(y[0]) == 2
     )
     parts = list(y) if several else [y]
     if not parts:
         raise ValueError(f"`{name}` must hold at least one series, got none.")
-    clocks: list[Any] = [None] * len(parts)
-    if times is not None:
+    clocks: list[Any] = [times if isinstance(times, str) else None] * len(parts)
+    if times is not None and not isinstance(times, str):
         clocks = list(times) if several else [times]
         remedy = "Give one array of times for each series."
         check_shape("times", (len(clocks),), (len(parts),), remedy)
-    series = tuple(
-        _read(part, clock, name) for part, clock in zip(parts, clocks, strict=True)
-    )
+    read = [_read(part, clock, name) for part, clock in zip(parts, clocks, strict=True)]
+    unit = choose_unit(time_unit, [stamps for _, stamps in read])
+    series = [_timed(part, stamps, unit) for part, stamps in read]
     first = series[0]
-    for other in series[1:]:
-        if other.names != first.names:
+    for i, other in enumerate(series[1:], 1):
+        if sorted(other.names or ()) != sorted(first.names or ()):
             raise ValueError(
                 f"`{name}` must have the same columns in all series, got "
                 f"{_shown(first.names)} and {_shown(other.names)}. {REMEDY}"
             )
         n = first.values.shape[1]
         check_shape(name, other.values.shape, (len(other.values), n), REMEDY)
-    return Panel(series, several)
+        if first.names is not None:
+            series[i] = _ordered(other, first.names)
+    return Panel(tuple(series), several)
+
+
+def _timed(series: Series, stamps: Stamps | None, unit: str | None) -> Series:
+    """A series with its times in a unit."""
+    if stamps is None:
+        return series
+    times, clock = numbered(stamps, unit)
+    return series._replace(times=times, clock=clock)
+
+
+def _ordered(series: Series, names: Sequence[str]) -> Series:
+    """A series with its columns in another order."""
+    assert series.names is not None
+    order = [series.names.index(name) for name in names]
+    return series._replace(values=series.values[:, order], names=tuple(names))
 
 
 def select(panel: Panel, names: Sequence[str] | None, n_columns: int) -> Panel:
@@ -84,13 +117,7 @@ def select(panel: Panel, names: Sequence[str] | None, n_columns: int) -> Panel:
             f"`y` must have the columns that the model was fitted to, {list(names)}, "
             f"got {fault}. Select and rename them; NaN means not observed."
         )
-    order = [panel.names.index(name) for name in names]
-    return panel._replace(
-        series=tuple(
-            s._replace(values=s.values[:, order], names=tuple(names))
-            for s in panel.series
-        )
-    )
+    return panel._replace(series=tuple(_ordered(s, names) for s in panel.series))
 
 
 def filled_in(series: Series, values: Float[np.ndarray, "T Ny"]) -> Any:
@@ -119,7 +146,20 @@ def read_inputs(inputs: Any, panel: Panel) -> Panel | None:
         shape = (len(theirs.values), driving.n_columns)
         check_shape("inputs", ours.values.shape, shape, remedy)
         check_finite("inputs", ours.values, remedy)
+        _check_same_times(ours, theirs)
     return driving
+
+
+def _check_same_times(inputs: Series, data: Series) -> None:
+    """Raise an error if inputs and data have times that differ."""
+    if inputs.clock is None or data.clock is None:
+        return
+    dates = [as_dates(s.times, s.clock) for s in (inputs, data)]
+    if dates[0].dtype != dates[1].dtype or (dates[0] != dates[1]).any():
+        raise ValueError(
+            "`inputs` must have the times of `y`, got others. Align them, or give the "
+            "inputs as an array."
+        )
 
 
 def input_names(driving: Panel | None) -> tuple[str, ...]:
@@ -138,10 +178,20 @@ def read_values(inputs: Any) -> np.ndarray | None:
     return read_panel(inputs, name="inputs").series[0].values
 
 
-def _read(part: Any, times: Any, name: str) -> Series:
+def _read(part: Any, times: Any, name: str) -> tuple[Series, Stamps | None]:
+    """A series without its times, and these as they were given."""
+    if is_xarray(part):
+        values, names, found = xarray_columns(part, name)
+        stamps = _given(times) if times is not None else found
+        return Series(values, names, None, None), stamps
     if not _is_frame(part):
-        return Series(_array(part, name), None, as_seconds(times), part)
-    columns = list(part.columns if hasattr(part, "columns") else part.column_names)
+        if isinstance(times, str):
+            raise ValueError(
+                f"`times` must be an array of times for an array, got {times!r}. Give "
+                "one number or date for each row."
+            )
+        return Series(_array(part, name), None, None, part), _given(times)
+    columns = list(getattr(part, "column_names", None) or part.columns)
     columns = [c if isinstance(c, str) else None for c in columns]
     named = [c for c in columns if c is not None]
     if len(set(named)) < len(named):
@@ -155,24 +205,72 @@ def _read(part: Any, times: Any, name: str) -> Series:
             f"`{name}` must have columns with names that are all text or all numbers, "
             f"got both ({named[0]!r} among others). Rename them."
         )
+    index = _index(part, name, wanted=isinstance(times, str) and times == "index")
     if not named:
-        return Series(_array(part, name), None, as_seconds(times), part)
+        return Series(_array(part, name), None, None, part), _given(times) or index
     frame = nw.from_native(part, eager_only=True)
-    clock = time_columns(named)
-    if len(clock) > 1 or (clock and times is not None):
-        other = "a column of times and `times`" if times is not None else f"{clock}"
+    clock = [] if isinstance(times, str) else clock_columns(named, argument=name)
+    if isinstance(times, str) and times != "index":
+        clock = [check_choice("times", times, named)]
+    elif clock and (times is not None or index is not None):
+        other = "`times`" if times is not None else f"its {index and index.source}"
         raise ValueError(
-            f"`{name}` must have its times once, got {other}. Drop one of them."
+            f"`{name}` must have its times once, got {other} and column"
+            f"{'s' * (len(clock) > 1)} {', '.join(clock)}. Drop or rename one of them."
         )
-    if clock:
-        times = frame[clock[0]].to_numpy()
     states = [c for c in named if c not in clock]
+    if isinstance(times, str) and clock_columns(states, argument=name):
+        raise ValueError(
+            f"`{name}` must have its times once, got {times!r} and "
+            f"{', '.join(clock_columns(states))}. Drop or rename one of them."
+        )
     if not states:
         raise ValueError(
             f"`{name}` must have a column other than the times, got {named}. {REMEDY}"
         )
     values = [_column(frame[c], name) for c in states]
-    return Series(np.stack(values, axis=1), tuple(states), as_seconds(times), part)
+    series = Series(np.stack(values, axis=1), tuple(states), None, part)
+    if clock:
+        stamps = column_stamps({c: _cells(frame[c]) for c in clock}, name)
+        return series, check_stamps(name, stamps)
+    return series, index if isinstance(times, str) else _given(times) or index
+
+
+def _given(times: Any) -> Stamps | None:
+    """Times of the argument `times`."""
+    return None if times is None else as_stamps("`times`", times)
+
+
+def _cells(column: Any) -> Any:
+    """Cells of a column of times: an array, or a list of text."""
+    zoned = getattr(column.dtype, "time_zone", None) is not None
+    if zoned or column.dtype in (nw.String, nw.Object):
+        return column.to_list()
+    return column.to_numpy()
+
+
+def _index(part: Any, name: str, *, wanted: bool) -> Stamps | None:
+    """Times in the index of a pandas frame, if it has dates or a name of times."""
+    index = getattr(part, "index", None)
+    if index is None or not hasattr(part, "iloc"):
+        if wanted:
+            raise ValueError(
+                "`times` must name a column of a frame without an index, got 'index'."
+            )
+        return None
+    if index.nlevels > 1:
+        raise ValueError(
+            f"`{name}` must have an index of one level, got {index.nlevels}. Give a "
+            "list of frames, one for each series: "
+            "`[part.droplevel(0) for _, part in frame.groupby(level=0)]`."
+        )
+    label = index.name if isinstance(index.name, str) else ""
+    dated = type(index).__name__ in ("DatetimeIndex", "PeriodIndex", "TimedeltaIndex")
+    dated |= bool(len(index)) and isinstance(index[0], date)
+    if not (wanted or dated or is_clock(label) or label.lower() in ALONE):
+        return None
+    unit = label.lower() if label.lower() in ALONE else None
+    return as_stamps(f"index {label}".strip(), np.asarray(index), name, unit=unit)
 
 
 def _column(column: Any, name: str) -> np.ndarray:
@@ -194,6 +292,8 @@ def _array(part: Any, name: str) -> np.ndarray:
             f"`{name}` must be a dense array, got a sparse one. Use `.toarray()`; NaN "
             "means not observed."
         )
+    if np.ma.isMaskedArray(part):  # what is masked was not observed
+        part = np.ma.filled(np.ma.asarray(part).astype(float), np.nan)
     array = np.asarray(part)
     if np.iscomplexobj(array):
         raise ValueError(

@@ -10,7 +10,7 @@ from ..checks import check_at_least, check_choice, check_finite, check_shape
 from ..library import AbstractLibrary, Polynomial
 from ..library.degrees import default_states
 from .constraints import with_velocities
-from .series import time_columns
+from .stamps import is_clock
 
 
 class Layout(NamedTuple):
@@ -173,7 +173,7 @@ def _check_names(name: str, names: Sequence[str]) -> None:
             f"`{name}` must be names that differ, among themselves and from products "
             f"of one another, got {twice[0]!r} twice. Rename one of them."
         )
-    for when in time_columns(names):
+    for when in filter(is_clock, names):
         raise ValueError(
             f"`{name}` must not contain {when!r}, which names a column of times. "
             "Rename it."

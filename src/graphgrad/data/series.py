@@ -1,13 +1,13 @@
 """Series of observations, panels of series, and the times of their rows."""
 
 from collections.abc import Sequence
-from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from ..checks import check_finite, check_positive
+from ..checks import check_positive
+from .clock import Clock, as_dates
 
 
 class Series(NamedTuple):
@@ -18,12 +18,14 @@ class Series(NamedTuple):
         names: Names of the columns, if any.
         times: Times of the rows, if known.
         native: The original data; None for a file.
+        clock: Source, unit and epoch of the times, if known.
     """
 
     values: Float[np.ndarray, "T Ny"]
     names: tuple[str, ...] | None
     times: Float[np.ndarray, "T"] | None
     native: Any
+    clock: Clock | None = None
 
 
 class Panel(NamedTuple):
@@ -42,34 +44,15 @@ class Panel(NamedTuple):
         """Number of columns, Ny."""
         return self.series[0].values.shape[1]
 
+    @property
+    def time_unit(self) -> str | None:
+        """Unit of time, which is the same in all series, if known."""
+        clock = self.series[0].clock
+        return None if clock is None else clock.unit
+
     def as_given(self, parts: Sequence[Any]) -> Any:
         """A list of results for a list of series, else the single result."""
         return list(parts) if self.several else parts[0]
-
-
-def time_columns(names: Sequence[str]) -> list[str]:
-    """The names that denote a column of times: `t`, and `time` in any case.
-
-    A capital `T` may be a temperature and is not one of them.
-
-    Examples:
-        >>> time_columns(["Time", "prey", "tension", "T"])
-        ['Time']
-    """
-    return [name for name in names if name == "t" or name.lower() == "time"]
-
-
-def as_seconds(times: Any) -> Float[np.ndarray, "T"] | None:
-    """Times as numbers; dates as seconds since the first."""
-    if times is None:
-        return None
-    array = np.asarray(times)
-    if array.dtype.kind in "mM":
-        array = (array - array[:1]) / np.timedelta64(1, "s")
-    elif array.dtype == object and isinstance(array.flat[0], date):
-        array = np.array([(when - array.flat[0]).total_seconds() for when in array])
-    remedy = "Give one number or date for each row."
-    return check_finite("times", array, remedy).ravel()
 
 
 def step_length(times: Sequence[np.ndarray | None], dt: Any = None) -> float:
@@ -104,3 +87,39 @@ def row_times(series: Series, dt: float) -> Float[np.ndarray, "T"]:
     if series.times is not None:
         return series.times
     return dt * np.arange(len(series.values))
+
+
+def row_dates(series: Series, dt: float) -> np.ndarray:
+    """Dates of the rows of a series; their times if the data had no dates."""
+    return as_dates(row_times(series, dt), series.clock)
+
+
+def time_line(panel: Panel) -> str:
+    """A line about the times: source, rows, interval and unit; empty if none.
+
+    Examples:
+        >>> clock = Clock("column date", "day", "2001-01-01")
+        >>> weekly = Series(np.zeros((520, 1)), None, 7.0 * np.arange(520), None, clock)
+        >>> time_line(Panel((weekly,), several=False))
+        'time: column date, 520 rows every 7 days, unit day'
+    """
+    times = [series.times for series in panel.series if series.times is not None]
+    clock = panel.series[0].clock
+    if not times or clock is None:
+        return ""
+    rows = f"{sum(map(len, times))} rows"
+    rows += f" of {len(times)} series" if len(times) > 1 else ""
+    dt, unit = step_length(times), clock.unit
+    ending = f", unit {unit}" if unit else ""
+    if all(is_regular(part, dt) for part in times):
+        every = unit if unit and dt == 1 else _amount(dt, unit)
+        return f"time: {clock.source}, {rows} every {every}{ending}"
+    steps = np.concatenate([np.diff(part) for part in times])
+    low, high = f"{steps.min():.6g}", _amount(float(steps.max()), unit)
+    return (
+        f"time: {clock.source}, {rows}, {low} to {high} apart (median {dt:g}){ending}"
+    )
+
+
+def _amount(number: float, unit: str | None) -> str:
+    return f"{number:.6g}" + (f" {unit}s" if unit else "")

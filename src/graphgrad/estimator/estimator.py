@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import plots
 from ..compilation_cache import stored_programs
 from ..confidence import Posterior, Stability
+from ..data.clock import as_dates
 from ..deprecation import renamed
 from ..diagnostics.comparison import Comparison, compare_records
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
@@ -80,8 +81,12 @@ class GraphGrad(BaseEstimator):
 
     Args:
         degree: Highest degree of the candidate monomials.
-        dt: Usual interval between rows. If None, the median interval between the
-            times, or 1 without times.
+        dt: Usual interval between rows, in the unit of the times. If None, the median
+            interval between the times, or 1 without times.
+        time_unit: Unit of time of dates: `"second"`, `"minute"`, `"hour"`, `"day"`,
+            `"week"`, `"month"`, `"year"`, or `"auto"`: month or year for dates that are
+            calendar months or years apart, else the largest of day, hour, minute and
+            second that is no longer than the median interval. Rates are per that unit.
         library: Library of candidate terms, in place of monomials.
         observation: What is observed: None for all states, a list with the state of
             each column, a matrix, or a differentiable function of the state.
@@ -137,6 +142,7 @@ class GraphGrad(BaseEstimator):
         solution_: The full result of the solver.
         model_: The fitted state-space model of one step.
         dt_: Usual interval between rows.
+        time_unit_: Unit of time; None if it is not known.
         term_confidence_: Confidence in each term, after `stability` or `posterior`.
         edge_confidence_: Confidence in each edge, likewise.
         n_iter_: Smoother passes of the slowest start, or gradient steps.
@@ -166,6 +172,7 @@ class GraphGrad(BaseEstimator):
         degree: Any = 2,
         *,
         dt: Any = None,
+        time_unit: Any = "auto",
         library: Any = None,
         observation: Any = None,
         states: Any = None,
@@ -185,6 +192,7 @@ class GraphGrad(BaseEstimator):
     ):
         self.degree = degree
         self.dt = dt
+        self.time_unit = time_unit
         self.library = library
         self.observation = observation
         self.states = states
@@ -213,16 +221,32 @@ class GraphGrad(BaseEstimator):
         """Fit the equations to data.
 
         Args:
-            y: Observations: a `(T, Ny)` array, a pandas or polars frame, or a list of
-                any of these. NaN or null means not observed. The columns of a frame
-                name the states; a column `t`, or `time` in any case, has the times.
-            times: Times of the rows, if there is no column of times.
+            y: Observations: a `(T, Ny)` array, a frame of pandas, polars or Arrow, an
+                array or dataset of xarray, or a list of any of these. NaN, null or
+                masked means not observed. The columns of a frame name the states. Its
+                times are in an index of dates, or in a column `t`, or `time`, `date`,
+                `datetime`, `timestamp` or `year` in any case; `year` with `quarter`,
+                `month` and `day` beside it.
+            times: Times of the rows, as numbers or dates; or the name of the column
+                that has them, or `"index"`.
             inputs: Exogenous inputs, one row per row of `y`: row t acts from the row
                 before to row t.
         """
         settings = self.get_params(deep=False)
         self._store(fit_data(self._key(), settings, y, times, inputs))
         return self
+
+    def as_dates(self, times: Any, *, series: int = 0) -> np.ndarray:
+        """Times of a fit or a forecast as dates, if the data had dates.
+
+        Args:
+            times: Times in the unit `time_unit_`, such as those of a forecast.
+            series: Index of the series of the fit whose first row is at time zero.
+
+        Returns:
+            `datetime64[us]`; the times unchanged if the data had no dates.
+        """
+        return as_dates(times, self._checked().panel.series[series].clock)
 
     @property
     def states_(self) -> Any:
@@ -769,6 +793,7 @@ class GraphGrad(BaseEstimator):
         means = panel.as_given([estimate.mean for estimate in fit.smoothed])
         self.state_means_ = means
         self.dt_, self.n_iter_ = fit.dt, fit.n_sweeps
+        self.time_unit_ = fit.time_unit
         self.dynamics_, self.substeps_ = fit.dynamics, fit.substeps
         self.n_features_in_ = panel.n_columns
         for name in ("feature_names_in_", "term_confidence_", "edge_confidence_"):

@@ -9,6 +9,7 @@ from jaxtyping import PRNGKeyArray
 
 from .. import plots
 from ..checks import check_at_least
+from ..data.clock import as_dates
 from ..diagnostics.residuals import fit_residuals
 from ..fits.record import Fit
 from ..prediction.forecast import forecast
@@ -46,7 +47,7 @@ def states(
     estimate = fit.smoothed[number]
     spread = np.einsum("tii->ti", estimate.covariance)
     given = {
-        "times": fit.times(number),
+        "times": fit.dates(number),
         "deviations": np.sqrt(np.maximum(spread, 0)),
         "data": fit.observed_states(number),
         "states": fit.layout.states,
@@ -61,7 +62,7 @@ def residuals(
     number = _number(fit, series)
     found = fit_residuals(key, fit)
     values = found[number] if isinstance(found, list) else found
-    given = {"times": fit.times(number), "states": fit.columns}
+    given = {"times": fit.dates(number), "states": fit.columns}
     return plots.plot_residuals(values, ax=ax, **{**given, **options})
 
 
@@ -91,11 +92,11 @@ def forecasts(
             f"diverged. {ahead.message}"
         )
     shown = max(2, min(3 * steps, len(fit.smoothed[0].mean)))
-    when = fit.times(0)
+    when = fit.times(0)[-1] + fit.dt * np.arange(1, steps + 1)
     given = {
-        "times": when[-1] + fit.dt * np.arange(1, steps + 1),
+        "times": as_dates(when, fit.panel.series[0].clock),
         "history": fit.smoothed[0].mean[-shown:],
-        "history_times": when[-shown:],
+        "history_times": fit.dates(0)[-shown:],
         "states": fit.layout.states,
     }
     return plots.plot_forecast(draws[alive], ax=ax, **{**given, **options})

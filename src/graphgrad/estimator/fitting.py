@@ -45,7 +45,7 @@ def fit_data(
         times: Times of the rows.
         inputs: Inputs, one row per row of `y`.
     """
-    panel = read_panel(y, times)
+    panel = read_panel(y, times, time_unit=settings["time_unit"])
     task = make_task(settings, panel, read_inputs(inputs, panel))
     trace: list[Any] = []
     # The paper's solvers keep their own record, and compile to one loop without one.

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from ..data.series import time_line
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..fits.record import Fit
 from ..registries import MOTIONS
@@ -31,6 +32,7 @@ def fit_summary(
         [
             f"{_count(len(fit.layout.states), 'state')} from {source}, in steps of "
             f"{fit.dt:g}: a {MOTIONS[fit.dynamics]}.",
+            *filter(None, [time_line(fit.panel)]),
             f"{found} of {possible} candidate terms "
             f"{'is' if found == 1 else 'are'} selected"
             f"{f', {given} of them given' if given else ''}.",

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from ..checks import check_shape
 from ..data.frames import read_inputs, read_panel, select
 from ..data.layout import Layout
-from ..data.series import Panel, row_times
+from ..data.series import Panel, row_dates, row_times
 from ..engines import AbstractEngine
 from ..model import AbstractScaleNoise, Arranged, FlowMean, StateSpaceModel
 from ..solution import PaperSolution, Solution
@@ -181,6 +181,16 @@ class Fit(NamedTuple):
         """Times of the rows of a series; multiples of dt if not known."""
         return row_times(self.panel.series[number], self.dt)
 
+    def dates(self, number: int) -> np.ndarray:
+        """Dates of the rows of a series; their times if the data had no dates."""
+        return row_dates(self.panel.series[number], self.dt)
+
+    @property
+    def time_unit(self) -> str | None:
+        """Unit of time: that of the data, or as given; None if not known."""
+        given = self.task.settings.get("time_unit", "auto")
+        return self.panel.time_unit or (None if given == "auto" else given)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns: their own, those of the states, or y1, y2, ..."""
@@ -207,7 +217,14 @@ class Fit(NamedTuple):
 
     def rows(self, y: Any, times: Any, inputs: Any) -> tuple[Panel, Arranged]:
         """Read other data; return them and the fitted model with their schedule."""
-        panel = select(read_panel(y, times), self.panel.names, self.panel.n_columns)
+        panel = read_panel(y, times, time_unit=self.time_unit or "auto")
+        dated = any(s.clock is not None and s.clock.epoch for s in panel.series)
+        if self.time_unit is None and dated:
+            raise ValueError(
+                "`times` must be numbers, as those of the fit were, got dates. Give "
+                "numbers, or fit again with dates or with `time_unit`."
+            )
+        panel = select(panel, self.panel.names, self.panel.n_columns)
         driving = read_inputs(inputs, panel)
         got = 0 if driving is None else driving.n_columns
         remedy = "Give the inputs that the fit had."

@@ -22,6 +22,15 @@ from .transition import Schedule
 LONGEST = 2.0
 """Longest undivided interval of a flow, in units of `dt`."""
 
+MOST_STEPS = 50_000_000
+"""Most steps of all series."""
+
+FEW_STEPS = 10_000
+"""Steps that are never too many."""
+
+STEPS_PER_ROW = {"flow": 1000, "map": 100, "difference": 100}
+"""Most steps per row, beyond `FEW_STEPS`: with more, `dt` is of another unit."""
+
 INPUTS_BETWEEN = ("held", "linear")
 """Interpolation of the inputs between two rows."""
 
@@ -114,10 +123,12 @@ def arrange(
         check_shape("initial_means", starts.shape, shape, remedy)
         model = eqx.tree_at(lambda m: m.initial_mean, model, jnp.asarray(starts[0]))
     starts = np.broadcast_to(starts, (len(panel), model.n_states))
+    lengths = [_lengths(ys, when, dt) for ys, when in zip(panel, clocks, strict=True)]
+    _check_steps(lengths, dt, longest, model.dynamics)
     laid, places, begin = [], [], 0
     for i, ys in enumerate(panel):
         between = inputs_between == "linear"
-        part = _lay(i, ys, clocks[i], driven[i], between, starts[i], dt, longest)
+        part = _lay(i, ys, lengths[i], driven[i], between, starts[i], dt, longest)
         laid.append(part)
         places.append(begin + np.flatnonzero(part[4]))
         begin += len(part[0])
@@ -190,12 +201,8 @@ def _each(name: str, value: Any, panel: list[np.ndarray], several: bool) -> list
     return arrays
 
 
-def _lay(i, ys, times, inputs, between, start, dt, longest):
-    """Lay out one series: rows, step lengths, starts, initial means, mask, inputs.
-
-    Inputs are given at the start and at the end of each step. Every series after the
-    first has one additional row: its initial state.
-    """
+def _lengths(ys: np.ndarray, times: Any, dt: float) -> Float[np.ndarray, "T"]:
+    """Length of the interval before each row."""
     lengths = np.full(len(ys), dt)
     if times is not None:
         lengths[1:] = np.diff(times)
@@ -205,6 +212,32 @@ def _lay(i, ys, times, inputs, between, start, dt, longest):
                 f"`times` must rise from row to row, got {times[at - 1]:g} and then "
                 f"{times[at]:g} at row {at}. Sort the rows; merge rows of equal time."
             )
+    return lengths
+
+
+def _check_steps(
+    lengths: list[np.ndarray], dt: float, longest: float, dynamics: str
+) -> None:
+    """Count the steps before anything is allocated."""
+    rows = sum(map(len, lengths))
+    steps = sum(float(np.ceil(part / longest - 1e-6).clip(1).sum()) for part in lengths)
+    most = min(MOST_STEPS, max(FEW_STEPS, STEPS_PER_ROW[dynamics] * rows))
+    if steps > most:
+        median = float(np.median(np.concatenate([part[1:] for part in lengths])))
+        raise ValueError(
+            f"`dt` must be near the intervals of the times, whose median is "
+            f"{median:.6g}, got {dt:g}: {steps:.3g} steps for {rows} rows, more than "
+            f"{most:.3g}. Leave `dt` out for the median, or give it in the unit of the "
+            "times; give a series with long gaps as several."
+        )
+
+
+def _lay(i, ys, lengths, inputs, between, start, dt, longest):
+    """Lay out one series: rows, step lengths, starts, initial means, mask, inputs.
+
+    Inputs are given at the start and at the end of each step. Every series after the
+    first has one additional row: its initial state.
+    """
     parts = np.ceil(lengths / longest - 1e-6).astype(int).clip(1)
     own = 0 if i == 0 else 1
     total = own + parts.sum()

@@ -70,7 +70,9 @@ def clock(times: Any, length: int, first: int = 0) -> np.ndarray:
     """The given times, or the step numbers."""
     if times is None:
         return np.arange(first, first + length, dtype=float)
-    array = check_numbers("times", times, "Give one time for each row.")
+    array = np.asarray(times)
+    if array.dtype.kind != "M":  # dates are drawn as they are
+        array = check_numbers("times", times, "Give one time for each row.")
     check_shape("times", array.shape, (length,), "Give one time for each row.")
     return array
 

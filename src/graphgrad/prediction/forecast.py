@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice, check_finite
+from ..data.clock import as_numbers
 from ..data.frames import read_values
 from ..diagnostics.uncertainty import fit_covariance, normal_draws, state_slopes
 from ..fits.record import Fit
@@ -223,6 +224,7 @@ def forecast(
     begin = 0.0 if when is None else float(when[-1])
     times, paces, rows = begin + dt * np.arange(1, steps + 1), None, np.arange(steps)
     if at is not None:
+        at = as_numbers(at, panel.series[0].clock, "at")
         times = _times_ahead(at, begin, fit.dynamics, inputs)
         paces, rows = _grid(np.diff(times, prepend=begin) / dt)
         steps = len(paces)

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..checks import check_finite
 from ..compiling import compiled
+from ..data.clock import as_numbers
 from ..data.frames import filled_in
 from ..data.series import Panel, row_times
 from ..engines import AbstractEngine, FilteredDistributions, Sweep
@@ -133,8 +133,8 @@ def states_at(key: PRNGKeyArray, fit: Fit, panel: Panel, at: Any) -> StateEstima
             "`at` must be None except for one series of a flow without inputs, got "
             f"{at!r:.40}. Leave it out for the states at the rows."
         )
-    wanted = np.atleast_1d(check_finite("at", at, "Give times."))
     (series,) = panel.series
+    wanted = np.atleast_1d(as_numbers(at, series.clock, "at"))
     times = row_times(series, fit.dt)
     if wanted.min() < times[0]:
         raise ValueError(

@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..checks import check_choice
+from ..data.clock import SECONDS, Clock, as_dates
 from ..data.series import Panel, Series
 from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.task import Task, make_task
@@ -66,10 +68,11 @@ class Stored:
         data, names = self.header["data"], self.header["inputs"]
         columns, driven = (checked_names(data[k]) for k in ("columns", "inputs"))
         series, inputs = [], []
+        clocks = data.get("clocks", [None] * len(data["timed"]))  # not in older files
         for i, timed in enumerate(data["timed"]):
             values = self.take(f"values_{i}", f"rows_{i} Ny")
             times = self.take(f"times_{i}", f"rows_{i}") if timed else None
-            series.append(Series(values, columns, times, None))
+            series.append(Series(values, columns, times, None, _clock(clocks[i])))
             if names:
                 acting = self.take(f"inputs_{i}", f"rows_{i} Nu")
                 inputs.append(Series(acting, driven, None, None))
@@ -176,6 +179,19 @@ class Stored:
             "term_confidence_": self.take("term_confidence_", "Nx M"),
             "edge_confidence_": self.take("edge_confidence_", "Nx Nv"),
         }
+
+
+def _clock(plain: Any) -> Clock | None:
+    """Source, unit and epoch of times, checked."""
+    if plain is None:
+        return None
+    clock = Clock(**plain)
+    if clock.unit is not None:
+        check_choice("unit", clock.unit, SECONDS)
+    if not isinstance(clock.source, str) or clock.anchor not in range(32):
+        raise ValueError(f"its clock must be one, got {plain!r:.60}")
+    as_dates([0.0], clock)  # the epoch must be a date
+    return clock
 
 
 def _kinds(annotation: Any) -> str:

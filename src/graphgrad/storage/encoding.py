@@ -61,6 +61,10 @@ def fit_header(fit: Fit) -> dict[str, Any]:
             "several": panel.several,
             "rows": [len(series.values) for series in panel.series],
             "timed": [series.times is not None for series in panel.series],
+            "clocks": [
+                None if series.clock is None else series.clock._asdict()
+                for series in panel.series
+            ],
             "inputs": None
             if fit.task.inputs is None or fit.task.inputs.names is None
             else list(fit.task.inputs.names),

@@ -22,6 +22,9 @@ FAULTS = (AssertionError, AttributeError, TypeError, ValueError)
 CONFIDENCES = ("term_confidence_", "edge_confidence_")
 """Attributes of the estimator that are stored with a fit."""
 
+OLDER = {"time_unit": "second"}
+"""Settings of files that are older than them, if they were not the defaults."""
+
 
 class Loaded(NamedTuple):
     """A fit from a file.
@@ -83,7 +86,7 @@ def load_fit(
         stored.check_library(header["settings"])
         with jax.enable_x64(True):
             given = _decoded(header["settings"], defaults)
-            fit = stored.fit({**defaults, **given, **left_out})
+            fit = stored.fit({**defaults, **OLDER, **given, **left_out})
         return Loaded(fit, stored.confidences())
     except (ArithmeticError, LookupError, *FAULTS) as error:
         if str(error).startswith("`left_out`"):
