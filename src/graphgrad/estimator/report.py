@@ -18,7 +18,7 @@ from ..plots.phase import vector_field
 from ..prediction.forecast import forecast
 from ..prediction.rollout import rate_of
 from ..report import Findings
-from ..solution import PaperSolution
+from ..solution import Outcome, PaperSolution
 from .equations import fit_graph, fit_latex
 
 PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
@@ -29,6 +29,12 @@ LEVEL = 0.9
 
 FIELD = (17, 13)
 """Number of arrows of the vector field, horizontally and vertically."""
+
+
+_NO_CONFIDENCE = (
+    "No confidence in terms and arrows is shown: it would hold only if the model were "
+    "right, which the checks deny."
+)
 
 
 def fit_findings(
@@ -54,6 +60,8 @@ def fit_findings(
     layout = fit.layout
     shown = prepare(fit.coefficients, layout.library, layout.variables, fit.dynamics)
     confidence, source = _confidence(fit, term_confidence)
+    if fit.outcome is Outcome.doubtful:
+        confidence, edge_confidence, source = None, None, (_NO_CONFIDENCE,)
     ahead, notes = _ahead(key, fit, steps)
     rows = [len(series.values) for series in fit.panel.series]
     found = fit_residuals(key, fit)
@@ -79,8 +87,8 @@ def fit_findings(
         bands=np.concatenate([e.band(LEVEL) for e in fit.smoothed]),
         residuals=np.concatenate(found if isinstance(found, list) else [found]),
         verdicts=tuple(residual_verdicts(fit, found)),
-        outcome=fit.solution.outcome.name,
-        advice=fit.solution.advice,
+        outcome=fit.outcome.name,
+        advice=fit.advice,
         summary=(*source, *notes),
         scores=_scores(fit),
         settings={
@@ -106,7 +114,7 @@ def _confidence(
     return criterion_confidence(fit), (
         "The confidence in a term comes from its standard error and its extended BIC "
         "penalty: it compares the model with and without the term, not with another "
-        "term in its place. `stability` and `posterior` test more.",
+        "term in its place. `stability` tests more.",
     )
 
 

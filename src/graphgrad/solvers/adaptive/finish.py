@@ -11,7 +11,7 @@ from ...compiling import compiled_once
 from ...engines.gaussian import one_step_ahead
 from ...solution import Solution
 from ..criterion import observed_values
-from ..persistence import against_persistence
+from ..persistence import persistence_ratio
 from ..trees import entry
 from .candidate import Candidate, Exchange, begin_exchange
 from .columns import gather, scatter
@@ -120,7 +120,7 @@ def solution_at(
         margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
     states = at_end.states
     ahead = one_step_ahead(model, states.filtered)
-    error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
+    error = persistence_ratio(model, best.log_likelihood, ahead, plan.ys)
     # Steps of a noisy engine never promise nothing.
     at_maximum = stochastic | (best.decrement < 0.1)
     return Solution(
@@ -137,6 +137,7 @@ def solution_at(
         states=states.means,
         state_covariances=states.covariances,
         filtered=states.filtered,
+        predicted=ahead,
         prices=multiples * plan.multiplier * flat,
         path=path,
         start_criteria=winner.criteria,
@@ -147,7 +148,7 @@ def solution_at(
             margin,
             error,
             joint_relative_variance(here, inverse),
-            jnp.any(plan.coefficients(unknowns.parameters)),
+            _moves_states(plan, unknowns),
         ),
         engine=reason,
         substeps=substeps_of(model),
@@ -156,6 +157,13 @@ def solution_at(
         penalty_multiplier=plan.multiplier,
         criterion_name=plan.criterion.name,
     )
+
+
+def _moves_states(plan: Plan, unknowns: Unknowns) -> Bool[Array, ""]:
+    """Whether a term that is not constant enters."""
+    constant = ~np.any(plan.model.library.incidence, axis=0)
+    there = plan.coefficients(unknowns.parameters) != plan.zero
+    return jnp.any(there & ~constant)
 
 
 def _coefficient_penalties(plan: Plan) -> Float[Array, "Nx M"]:

@@ -1,0 +1,203 @@
+"""Checks of a fit on its data, of which a right fit fails any in 1 % of cases at most.
+
+They are made after the solver: memory of the one-step residuals, one-step predictions
+beside persistence and an autoregression, and the equations run freely. They compile
+nothing.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..confidence import Stability
+from ..equations import numpy_function
+from ..fits.record import Fit
+from ..solution import Doubt
+from .skill import FEWEST, Skill, one_step_errors, one_step_skill
+
+MEMORY_LEVEL = 1e-4
+"""Level of the test for memory, over all columns; of 100 rows it rejects 5 in 10 000."""
+
+SKILL_LEVEL = 1e-3
+"""Level of each comparison with a baseline, over all columns."""
+
+LAGS = 10
+"""Most lags at which residuals are tested for memory; an even number."""
+
+FAR = 10.0
+"""Distance from the data, in units of their range, that equations should not reach."""
+
+MOST_EVALUATIONS = 20_000
+"""Most evaluations of the equations that a free run takes."""
+
+FOUND_AGAIN = 0.5
+"""Share of its terms that refits of a fit should find again."""
+
+
+def find_doubts(fit: Fit) -> tuple[Doubt, ...]:
+    """The checks that a fit by the adaptive solver fails."""
+    errors = one_step_errors(fit)
+    if errors is None:
+        return ()
+    found = [memory_doubt(errors, fit.columns), *skill_doubts(one_step_skill(fit))]
+    found.append(free_run_doubt(fit))
+    return tuple(doubt for doubt in found if doubt is not None)
+
+
+class Memory(NamedTuple):
+    """Autocorrelation of residuals: at the first lag, and the test of all lags."""
+
+    first: float
+    p_value: float
+
+
+def memory(parts: Sequence[np.ndarray]) -> Memory:
+    """Test residuals of one column for autocorrelation; NaN if missing.
+
+    The portmanteau test with the variance of each autocorrelation estimated, which
+    holds for variances that change (Lobato, Nankervis and Savin, International
+    Economic Review 42, 2001).
+
+    Examples:
+        >>> noise = np.random.default_rng(0).normal(size=200)
+        >>> memory([noise]).p_value > 0.01, memory([np.cumsum(noise)]).p_value < 1e-9
+        (True, True)
+    """
+    n = int(sum(np.isfinite(part).sum() for part in parts))
+    lags = min(LAGS, 2 * (n // 10))
+    if n < FEWEST:
+        return Memory(0.0, 1.0)
+    centre = np.nanmean(np.concatenate(parts))
+    centred = [part - centre for part in parts]
+    size = float(np.nanmean(np.concatenate(centred) ** 2))
+    total, first = 0.0, 0.0
+    for lag in range(1, lags + 1):
+        products = np.concatenate([part[lag:] * part[:-lag] for part in centred])
+        products = products[np.isfinite(products)]
+        squares = float(np.sum(products**2))
+        if squares > 0:
+            total += float(np.sum(products)) ** 2 / squares
+        if lag == 1 and size > 0 and len(products):
+            first = float(np.mean(products)) / size
+    return Memory(first, _even_chi2_tail(total, lags))
+
+
+def memory_doubt(
+    errors: Sequence[np.ndarray], columns: Sequence[str]
+) -> Doubt | None:
+    """The column whose residuals remember most, if that is no chance."""
+    found = [memory([part[:, j] for part in errors]) for j in range(len(columns))]
+    worst = int(np.argmin([each.p_value for each in found]))
+    p = min(1.0, found[worst].p_value * len(columns))
+    if p >= MEMORY_LEVEL:
+        return None
+    first = found[worst].first
+    return Doubt(
+        "memory",
+        first,
+        f"Residuals of {columns[worst]} remember the rows before: autocorrelation "
+        f"{first:.2f} (p = {p:.2g}).",
+    )
+
+
+def skill_doubts(skills: Sequence[Skill]) -> list[Doubt]:
+    """Baselines that predict a column better than the fit, if that is no chance."""
+    doubts = []
+    for check, called in (
+        ("persistence", "Persistence, the last value,"),
+        ("autoregression", "An autoregression of order {order}"),
+    ):
+        worst = min(skills, key=lambda each: getattr(each, f"p_{check}"))
+        p = min(1.0, getattr(worst, f"p_{check}") * len(skills))
+        if p >= SKILL_LEVEL:
+            continue
+        ratio = worst.error / getattr(worst, check)
+        doubts.append(
+            Doubt(
+                check,
+                ratio,
+                f"{called.format(order=worst.order)} predicts the next {worst.column} "
+                f"better: the error of the fit is {ratio:.3g} times as large "
+                f"(p = {p:.2g}).",
+            )
+        )
+    return doubts
+
+
+def free_run_doubt(fit: Fit) -> Doubt | None:
+    """Whether the equations leave the data when they run on their own.
+
+    They run for as many steps as the data have, from the last smoothed state, and from
+    the first one: a series that grows leaves its range from its end, but not from its
+    beginning, if the equations are right.
+    """
+    longest = max(range(len(fit.smoothed)), key=lambda i: len(fit.smoothed[i].mean))
+    states = fit.smoothed[longest].mean
+    steps = min(len(states), MOST_EVALUATIONS // (4 * fit.substeps))
+    if not np.isfinite(states).all() or steps < 1:
+        return None
+    try:
+        step = numpy_function(
+            fit.coefficients,
+            fit.layout.library,
+            fit.layout.variables,
+            dynamics=fit.dynamics,
+            step=fit.dt if fit.dynamics == "flow" else None,
+            substeps=fit.substeps,
+        )
+    except ValueError:  # terms of the user
+        return None
+    inputs = fit.task.inputs
+    acting = None if inputs is None else inputs.series[longest].values
+    low, high = states.min(axis=0), states.max(axis=0)
+    reach = FAR * np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
+    x, left, where = states[[-1, 0]], np.zeros(2, int), 0
+    with np.errstate(all="ignore"):
+        for number in range(1, steps + 1):
+            row = () if acting is None else (acting[number - 1],)
+            x = step(x, *row)
+            out = ~(np.abs(x - (low + high) / 2) <= reach)
+            gone = out.any(axis=1)
+            if gone[0] and not left[0]:
+                where = int(np.argmax(out[0]))
+            left = np.where(gone & (left == 0), number, left)
+            if left.all():
+                break
+            x = np.where(gone[:, None], (low + high) / 2, x)
+    if not left[0]:
+        return None
+    return Doubt(
+        "divergence",
+        float(left[0]),
+        f"Run freely from the last state, the equations diverge: "
+        f"{fit.layout.states[where]} leaves {FAR:g} times the range of the data after "
+        f"{left[0]} step{'s' * (left[0] > 1)}.",
+        decisive=bool(left.all()),
+    )
+
+
+def with_stability(fit: Fit, stability: Stability) -> Fit:
+    """The fit, with a doubt if refits find few of its terms again."""
+    doubts = [doubt for doubt in fit.doubts if doubt.check != "stability"]
+    if fit.estimated.any():
+        again = float(np.mean(np.asarray(stability.terms)[fit.estimated]))
+        if again < FOUND_AGAIN:
+            text = f"Refits on parts of the data find {again:.0%} of the terms again."
+            doubts.append(Doubt("stability", again, text))
+    return fit._replace(doubts=tuple(doubts))
+
+
+def _even_chi2_tail(statistic: float, degrees: int) -> float:
+    """Survival function of the chi-squared distribution for even degrees of freedom.
+
+    Examples:
+        >>> round(_even_chi2_tail(18.307, 10), 4)
+        0.05
+    """
+    half, term, total = statistic / 2, 1.0, 1.0
+    for i in range(1, degrees // 2):
+        term *= half / i
+        total += term
+    return min(1.0, math.exp(-half) * total) if half < 700 else 0.0
