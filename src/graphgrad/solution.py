@@ -67,8 +67,8 @@ _ADVICE = {
     ),
     Outcome.nothing_left: (
         "No term but constants is left: the penalty outweighs the data. Lower the "
-        "penalty (`penalty`), give a longer series or less noise, or measure deviations from a "
-        "typical value if the numbers are large beside their changes."
+        "penalty (`penalty`), give a longer series or less noise, or subtract a "
+        "typical value from columns that are large beside their changes."
     ),
     Outcome.no_consensus: (
         "No subset of the starts agreed before the series was exhausted; the result "
@@ -159,7 +159,9 @@ def full_advice(outcome: Outcome, doubts: Iterable[Doubt]) -> str:
     remedies = dict.fromkeys(REMEDIES[doubt.check] for doubt in doubts)
     found = [*(doubt.text for doubt in doubts), *remedies]
     first = outcome is not Outcome.doubtful
-    return " ".join([*[outcome.advice] * first, *found, *[outcome.advice] * (not first)])
+    return " ".join(
+        [*[outcome.advice] * first, *found, *[outcome.advice] * (not first)]
+    )
 
 
 class AbstractSolution(eqx.Module):

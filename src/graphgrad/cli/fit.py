@@ -172,7 +172,11 @@ def fit(
     folder = Path(options["out"])
     header = run_header(estimator)
     if as_json:
-        more = {"advice": with_flags(estimator.advice_), "out": str(folder), "seconds": seconds}
+        more = {
+            "advice": with_flags(estimator.advice_),
+            "out": str(folder),
+            "seconds": seconds,
+        }
         typer.echo(json.dumps(json_of(header, **more)))
         return
     typer.echo("")

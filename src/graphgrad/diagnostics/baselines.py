@@ -5,7 +5,6 @@ missing values of a history are replaced by their predictions. The rows of a ser
 be one step apart; with uneven intervals only persistence makes sense.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,8 +180,9 @@ def _aic(X: np.ndarray, Y: np.ndarray) -> float:
     """Akaike's information criterion, corrected for few rows (Hurvich and Tsai)."""
     n, k = X.shape
     residuals = Y - X @ _solved(X, Y)
-    size = np.maximum(np.var(Y, axis=0), np.finfo(float).tiny)
-    covariance = residuals.T @ residuals / max(n, 1) / np.sqrt(np.outer(size, size))
+    size = np.std(Y, axis=0)
+    residuals = residuals / np.where(size > 0, size, 1)
+    covariance = residuals.T @ residuals / max(n, 1)
     floor = 1e-14 * np.eye(Y.shape[1])  # predictions of no error at all
     _, log_size = np.linalg.slogdet(covariance + floor)
     m = k + Y.shape[1]

@@ -18,7 +18,7 @@ from ..solution import Doubt
 from .skill import FEWEST, Skill, one_step_errors, one_step_skill
 
 MEMORY_LEVEL = 1e-4
-"""Level of the test for memory, over all columns; of 100 rows it rejects 5 in 10 000."""
+"""Level of the test for memory, over all columns; 5 times this with 100 rows."""
 
 SKILL_LEVEL = 1e-3
 """Level of each comparison with a baseline, over all columns."""
@@ -84,9 +84,7 @@ def memory(parts: Sequence[np.ndarray]) -> Memory:
     return Memory(first, _even_chi2_tail(total, lags))
 
 
-def memory_doubt(
-    errors: Sequence[np.ndarray], columns: Sequence[str]
-) -> Doubt | None:
+def memory_doubt(errors: Sequence[np.ndarray], columns: Sequence[str]) -> Doubt | None:
     """The column whose residuals remember most, if that is no chance."""
     found = [memory([part[:, j] for part in errors]) for j in range(len(columns))]
     worst = int(np.argmin([each.p_value for each in found]))
@@ -166,14 +164,15 @@ def free_run_doubt(fit: Fit) -> Doubt | None:
             if left.all():
                 break
             x = np.where(gone[:, None], (low + high) / 2, x)
-    if not left[0]:
+    after = float(left[0])
+    if not after:
         return None
     return Doubt(
         "divergence",
-        float(left[0]),
+        after,
         f"Run freely from the last state, the equations diverge: "
         f"{fit.layout.states[where]} leaves {FAR:g} times the range of the data after "
-        f"{left[0]} step{'s' * (left[0] > 1)}.",
+        f"{after:g} step{'s' * (after > 1)}.",
         decisive=bool(left.all()),
     )
 

@@ -155,7 +155,9 @@ def with_interval_warning(
     if not isinstance(solution, Solution):
         return solution
     ys = prepared.data.ys
-    left = np.nanvar(ys - np.asarray(solution.predicted), axis=0) / np.nanvar(ys, axis=0)
+    left = np.nanvar(ys - np.asarray(solution.predicted), axis=0) / np.nanvar(
+        ys, axis=0
+    )
     if np.mean(left) < MOST_LEFT:
         return solution
     return solution.with_outcome(Outcome.interval_too_long)

@@ -18,7 +18,6 @@ from .rows import StateEstimate, at_rows, first_means, lay_rows
 from .starting_model import found_model
 from .task import Task
 
-
 DOUBTED = (Outcome.converged, Outcome.undecided)
 """Outcomes of a solver that a failed check replaces; others are failures already."""
 
@@ -68,7 +67,7 @@ class Fit(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """How the fit ended: the solver's outcome, or `doubtful` in place of success."""
+        """How the fit ended: as the solver says, or `doubtful` in place of success."""
         ended = self.solution.outcome
         doubted = any(doubt.decisive for doubt in self.doubts)
         return Outcome.doubtful if doubted and ended in DOUBTED else ended

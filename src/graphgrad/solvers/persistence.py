@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..model import Schedule, StateSpaceModel
+from ..model import Schedule
 
 
 def against_persistence(
@@ -39,7 +39,7 @@ def against_persistence(
 
 
 def persistence_ratio(
-    model: StateSpaceModel,
+    schedule: Schedule | None,
     log_likelihood: Float[Array, ""],
     predicted: Float[Array, "T Ny"],
     ys: Float[Array, "T Ny"],
@@ -50,7 +50,6 @@ def persistence_ratio(
     the interval, for persistence as well, so that likelihoods are compared: those of
     the model and of a random walk over the same intervals.
     """
-    schedule = model.schedule
     if schedule is None:
         return against_persistence(predicted[1:], ys, len(ys))
     even = against_persistence(predicted[1:], ys, len(ys), schedule.fresh)
@@ -85,9 +84,9 @@ def random_walk_log_likelihood(
         count = jnp.maximum(jnp.sum(used, axis=0), 1)
         variance = jnp.sum(jnp.where(used, squares / times, 0), axis=0) / count
         variance = jnp.maximum(variance, jnp.finfo(ys.dtype).tiny)
-        return -jnp.sum(
-            jnp.where(used, jnp.log(2 * jnp.pi * variance * times) + 1, 0)
-        ) / 2
+        return (
+            -jnp.sum(jnp.where(used, jnp.log(2 * jnp.pi * variance * times) + 1, 0)) / 2
+        )
 
     walk = normal(moved**2, time, paired)
     away = jnp.where(seen, ys - jnp.nanmean(ys, axis=0), 0)

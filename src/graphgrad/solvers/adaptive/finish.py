@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ...compiling import compiled_once
 from ...engines.gaussian import one_step_ahead
+from ...library import AbstractLibrary
 from ...solution import Solution
 from ..criterion import observed_values
 from ..persistence import persistence_ratio
@@ -120,7 +121,7 @@ def solution_at(
         margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
     states = at_end.states
     ahead = one_step_ahead(model, states.filtered)
-    error = persistence_ratio(model, best.log_likelihood, ahead, plan.ys)
+    error = persistence_ratio(model.schedule, best.log_likelihood, ahead, plan.ys)
     # Steps of a noisy engine never promise nothing.
     at_maximum = stochastic | (best.decrement < 0.1)
     return Solution(
@@ -148,7 +149,9 @@ def solution_at(
             margin,
             error,
             joint_relative_variance(here, inverse),
-            _moves_states(plan, unknowns),
+            moves_states(
+                plan.model.library, plan.coefficients(unknowns.parameters) - plan.zero
+            ),
         ),
         engine=reason,
         substeps=substeps_of(model),
@@ -159,11 +162,12 @@ def solution_at(
     )
 
 
-def _moves_states(plan: Plan, unknowns: Unknowns) -> Bool[Array, ""]:
+def moves_states(
+    library: AbstractLibrary, departures: Float[Array, "Nx M"]
+) -> Bool[Array, ""]:
     """Whether a term that is not constant enters."""
-    constant = ~np.any(plan.model.library.incidence, axis=0)
-    there = plan.coefficients(unknowns.parameters) != plan.zero
-    return jnp.any(there & ~constant)
+    constant = ~np.any(library.incidence, axis=0)
+    return jnp.any((departures != 0) & ~constant)
 
 
 def _coefficient_penalties(plan: Plan) -> Float[Array, "Nx M"]:
