@@ -2,8 +2,9 @@
 
 `python benchmarks/doubts.py` fits series of known systems and prints, for fits with the
 right terms, the number that is `doubtful`, with the upper end of the 95 % interval of
-their share, and the smallest p-value of each test. `--realisations N` sets the number of series of each system (default 40),
-`--rows NAME ...` selects systems by the start of their names.
+their share, and the smallest p-value of each test. `--realisations N` sets the number
+of series of each system (default 40), `--rows NAME ...` selects systems by the start of
+their names.
 """
 
 import argparse

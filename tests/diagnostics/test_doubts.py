@@ -172,7 +172,7 @@ def test_equations_that_run_away_are_said_to(right):
     # From 1, 1.5^n passes 10 times the range, 20, after 8 steps; so it does from -1.
     assert doubt is not None
     assert (doubt.number, doubt.decisive) == (8, True)
-    assert "stock leaves 10 times the range of the data after 8 steps" in doubt.text
+    assert "leave 10 times the range of the data after 8 steps" in doubt.text
     assert free_run_doubt(free(fit, [[0.0, 0.9]], np.linspace(-1, 1, 50))) is None
     # A series that grows leaves its range from its end, but not from its start.
     grown = 1.1 ** np.arange(50)

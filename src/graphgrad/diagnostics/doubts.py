@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..confidence import Stability
-from ..equations import numpy_function
 from ..fits.record import Fit
 from ..solution import Doubt
+from .free_run import FAR, run_freely
 from .skill import FEWEST, Skill, one_step_errors, one_step_skill
 
 MEMORY_LEVEL = 1e-4
@@ -25,12 +25,6 @@ SKILL_LEVEL = 1e-3
 
 LAGS = 10
 """Most lags at which residuals are tested for memory; an even number."""
-
-FAR = 10.0
-"""Distance from the data, in units of their range, that equations should not reach."""
-
-MOST_EVALUATIONS = 20_000
-"""Most evaluations of the equations that a free run takes."""
 
 FOUND_AGAIN = 0.5
 """Share of its terms that refits of a fit should find again."""
@@ -132,48 +126,19 @@ def free_run_doubt(fit: Fit) -> Doubt | None:
     beginning, if the equations are right.
     """
     longest = max(range(len(fit.smoothed)), key=lambda i: len(fit.smoothed[i].mean))
-    states = fit.smoothed[longest].mean
-    steps = min(len(states), MOST_EVALUATIONS // (4 * fit.substeps))
-    if not np.isfinite(states).all() or steps < 1:
+    found = run_freely(fit, longest, fit.smoothed[longest].mean[[-1, 0]])
+    if found is None:
         return None
-    try:
-        step = numpy_function(
-            fit.coefficients,
-            fit.layout.library,
-            fit.layout.variables,
-            dynamics=fit.dynamics,
-            step=fit.dt if fit.dynamics == "flow" else None,
-            substeps=fit.substeps,
-        )
-    except ValueError:  # terms of the user
+    gone = np.isnan(found).any(axis=2)
+    if not gone[:, 0].any():
         return None
-    inputs = fit.task.inputs
-    acting = None if inputs is None else inputs.series[longest].values
-    low, high = states.min(axis=0), states.max(axis=0)
-    reach = FAR * np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
-    x, left, where = states[[-1, 0]], np.zeros(2, int), 0
-    with np.errstate(all="ignore"):
-        for number in range(1, steps + 1):
-            row = () if acting is None else (acting[number - 1],)
-            x = step(x, *row)
-            out = ~(np.abs(x - (low + high) / 2) <= reach)
-            gone = out.any(axis=1)
-            if gone[0] and not left[0]:
-                where = int(np.argmax(out[0]))
-            left = np.where(gone & (left == 0), number, left)
-            if left.all():
-                break
-            x = np.where(gone[:, None], (low + high) / 2, x)
-    after = float(left[0])
-    if not after:
-        return None
+    steps = int(np.argmax(gone[:, 0])) + 1
     return Doubt(
         "divergence",
-        after,
-        f"Run freely from the last state, the equations diverge: "
-        f"{fit.layout.states[where]} leaves {FAR:g} times the range of the data after "
-        f"{after:g} step{'s' * (after > 1)}.",
-        decisive=bool(left.all()),
+        float(steps),
+        "Run freely from the last state, the equations diverge: they leave "
+        f"{FAR:g} times the range of the data after {steps} step{'s' * (steps > 1)}.",
+        decisive=bool(gone[:, 1].any()),
     )
 
 
@@ -183,7 +148,8 @@ def with_stability(fit: Fit, stability: Stability) -> Fit:
     if fit.estimated.any():
         again = float(np.mean(np.asarray(stability.terms)[fit.estimated]))
         if again < FOUND_AGAIN:
-            text = f"Refits on parts of the data find {again:.0%} of the terms again."
+            share = f"{100 * again:.0f} %"
+            text = f"Refits on parts of the data find {share} of the terms again."
             doubts.append(Doubt("stability", again, text))
     return fit._replace(doubts=tuple(doubts))
 
