@@ -46,14 +46,17 @@ def linear(n: int, rows: int, *, flow: bool) -> Callable[[int], Case]:
         np.fill_diagonal(A, rng.uniform(0.3, 1, n))
         if flow:
             A = 2 * A - (max(0, 2 * np.linalg.eigvals(A).real.max()) + 0.3) * np.eye(n)
-            step, noise, settings = expm(0.1 * A), 0.3, {"degree": 1, "dt": 0.1}
+            settings = {"degree": 1, "dt": 0.4}
+            step, noise, substeps = expm(0.02 * A), 0.5 * np.sqrt(0.02), 20
         else:
             A *= 0.9 / np.abs(np.linalg.eigvals(A)).max()
-            step, noise, settings = A, 1.0, {"degree": 1, "dynamics": "map"}
+            settings = {"degree": 1, "dynamics": "map"}
+            step, noise, substeps = A, 1.0, 1
         x, states = np.zeros(n), []
-        for _ in range(rows + 50):
+        for t in range(1, substeps * (rows + 50) + 1):
             x = step @ x + noise * rng.normal(size=n)
-            states.append(x)
+            if t % substeps == 0:
+                states.append(x)
         ys = np.array(states[50:]) + 0.3 * rng.normal(size=(rows, n))
         return ys, settings, np.concatenate([np.zeros((n, 1)), A], axis=1) != 0
 

@@ -312,12 +312,12 @@ def test_twenty_states(visit):
 
 def test_dates_signs_and_distinct_labels(visit):
     page = visit("dated")
-    words = page.locator("#state-panels .tick text").all_inner_texts()
+    words = page.locator("#state-panels .tick text").all_text_contents()
     assert any(word.startswith("1971") for word in words)
-    labels = page.locator("#graph-picture .node text").all_inner_texts()
+    labels = page.locator("#graph-picture .node text").all_text_contents()
     assert len(set(labels)) == 3
     assert all("\u2026" in label for label in labels)
-    signs = page.locator("#graph-picture .sign").all_inner_texts()
+    signs = page.locator("#graph-picture .sign").all_text_contents()
     assert sorted(signs) == sorted(["+"] * 3 + ["\u2212"] * 4 + ["\u00b1"])
     assert overflow(page) == 0
 
