@@ -1,8 +1,9 @@
 """What a fit found, and how it ended."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +17,7 @@ class Outcome(IntEnum):
 
     Examples:
         >>> Outcome.nothing_left.advice
-        'Nothing is left: the penalty outweighs the data. Lower the penalty or weight.'
+        'No term but constants is left: the penalty outweighs the data. Lower the ...'
     """
 
     completed = 0
@@ -31,6 +32,12 @@ class Outcome(IntEnum):
     not_determined = 9
     interval_too_long = 10
     contradicted = 11
+    doubtful = 12
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing speaks against the fit."""
+        return self in (Outcome.converged, Outcome.completed)
 
     @property
     def advice(self) -> str:
@@ -42,22 +49,26 @@ _ADVICE = {
     Outcome.completed: ("All steps were taken and the likelihood had stopped rising."),
     Outcome.still_rising: (
         "The likelihood was still rising at the last step: the coefficients are not "
-        "final. Give more steps."
+        "final. Use `solver='adaptive'`, or in Python call the solver itself with more "
+        "steps."
     ),
     Outcome.degenerate_likelihood: (
-        "The likelihood was numerically zero or had no finite gradient in most steps "
-        "on the last batch, so the coefficients hardly moved there: the model lost "
-        "the data. Start closer to the dynamics (shorter first batches, another "
-        "random start), use more particles or the locally optimal proposal."
+        "The likelihood was numerically zero or had no finite gradient, so that the "
+        "coefficients hardly moved: the model lost the data. Look for outliers and "
+        "wrong units, try a lower `degree` or, for an engine with particles, a larger "
+        "`n_particles`; of the paper's solvers, also another start or shorter first "
+        "batches."
     ),
     Outcome.worse_than_persistence: (
         "The fitted model explains the data worse than 'the next as the last' does: "
-        "it lost the track and its equations are not to be trusted. Try a smaller "
-        "time step, a series that starts on the attractor, the locally optimal "
-        "proposal, the score gradient, or several starts."
+        "it lost the track and its equations are not to be trusted. Try another "
+        "`degree`, hidden states in `states`, another kind of `dynamics`, or a series "
+        "that is sampled more often."
     ),
     Outcome.nothing_left: (
-        "Nothing is left: the penalty outweighs the data. Lower the penalty or weight."
+        "No term but constants is left: the penalty outweighs the data. Lower the "
+        "penalty (`penalty`), give a longer series or less noise, or subtract a "
+        "typical value from columns that are large beside their changes."
     ),
     Outcome.no_consensus: (
         "No subset of the starts agreed before the series was exhausted; the result "
@@ -70,15 +81,15 @@ _ADVICE = {
     ),
     Outcome.undecided: (
         "Another choice of terms explains the data nearly as well: the data hardly "
-        "tell which is right. Give a longer series, less noise or a lower degree, or "
-        "say what you know."
+        "tell which is right. Give a longer series, less noise or a lower `degree`, or "
+        "say what you know in `constraints`."
     ),
     Outcome.not_determined: (
         "The data do not determine the coefficients: some of them can be changed "
         "together, by as much as they are, without the data telling. The equations "
         "printed are one of many that do as well. A hidden state has no scale and no "
-        "origin of its own: fix them with `known` where it acts and `forbid` or "
-        "`known` for a constant; or see more of the states."
+        "origin of its own: fix them in `constraints`, with `known` where it acts and "
+        "`forbid` or `known` for a constant; or see more of the states."
     ),
     Outcome.interval_too_long: (
         "The interval between rows is too long for a flow: within one interval the "
@@ -90,11 +101,67 @@ _ADVICE = {
         "by many standard errors. Coefficients of a flow are rates, per unit of time. "
         "Check its value and its unit in `constraints`, or leave it out."
     ),
+    Outcome.doubtful: (
+        "The search for terms ended, but the model fails a check on the data: do not "
+        "rely on the equations."
+    ),
     Outcome.out_of_sweeps: (
         "The search for better terms was cut short: the equations may not be final. "
-        "Give more sweeps."
+        "Try a lower `degree`, say what you know in `constraints`, or in Python give "
+        "the function `adaptive` more sweeps."
     ),
 }
+
+
+class Doubt(NamedTuple):
+    """A check that a fit fails.
+
+    Attributes:
+        check: Its name: a key of `REMEDIES`.
+        number: What was measured.
+        text: What was found, with the number.
+        decisive: Whether it makes a fit doubtful; else it is only said.
+    """
+
+    check: str
+    number: float
+    text: str
+    decisive: bool = True
+
+
+_MISSING = (
+    "Terms, states or inputs may be missing: try a higher `degree`, hidden states in "
+    "`states`, or `inputs`."
+)
+
+REMEDIES = {
+    "memory": _MISSING,
+    "persistence": _MISSING,
+    "autoregression": _MISSING,
+    "divergence": (
+        "Do not forecast many steps; try another `degree`, or say what you know in "
+        "`constraints`."
+    ),
+    "stability": "Give a longer series, or a lower `degree`.",
+}
+"""What to do about each check that fails."""
+
+
+def full_advice(outcome: Outcome, doubts: Iterable[Doubt]) -> str:
+    """What an outcome means, which checks failed, and what to do about it.
+
+    Examples:
+        >>> doubt = Doubt("stability", 0.4, "Refits find 40 % of the terms again.")
+        >>> full_advice(Outcome.doubtful, [doubt])
+        'Refits find 40 % of the terms again. Give a longer series, or a lower ...'
+    """
+    doubts = list(doubts)
+    remedies = dict.fromkeys(REMEDIES[doubt.check] for doubt in doubts)
+    found = [*(doubt.text for doubt in doubts), *remedies]
+    first = outcome is not Outcome.doubtful
+    return " ".join(
+        [*[outcome.advice] * first, *found, *[outcome.advice] * (not first)]
+    )
 
 
 class AbstractSolution(eqx.Module):
@@ -175,6 +242,7 @@ class Solution(AbstractSolution):
         states: Smoothed means of x_0..x_T.
         state_covariances: Smoothed covariances of x_0..x_T.
         filtered: Filtered means of x_1..x_T.
+        predicted: One-step predictions of y_1..y_T, from the filtered means.
         prices: Penalties of a term, from high to low, along the regularisation path.
         path: Coefficients at each penalty: the regularisation path.
         start_criteria: Criterion that each start ended with.
@@ -203,6 +271,7 @@ class Solution(AbstractSolution):
     states: Float[Array, "T_plus_1 Nx"]
     state_covariances: Float[Array, "T_plus_1 Nx Nx"]
     filtered: Float[Array, "T Nx"]
+    predicted: Float[Array, "T Ny"]
     prices: Float[Array, "L"]
     path: Float[Array, "L Nx M"]
     start_criteria: Float[Array, "starts"]

@@ -63,6 +63,7 @@ def least_squares(
         "states": path,
         "state_covariances": np.tile(0.01 * np.eye(Nx), (T + 1, 1, 1)),
         "filtered": path[1:],
+        "predicted": np.full(rows.shape, np.nan),
         "prices": np.ones(1),
         "path": C[None],
         "start_criteria": np.ones(1),

@@ -76,6 +76,16 @@ def reports(tmp_path_factory) -> Path:
     }
     for name, findings in odd.items():
         write_report(folder / f"{name}.html", findings)
+    signs = np.array([[-1.0, 1, np.nan], [0, -1, -1], [1, 1, -1]])
+    long = ("realinterest", "realinvestment", "realinvoices")
+    dated = replace(
+        sample(system, names=long),
+        times=7 * 86_400_000.0 * np.arange(200),
+        forecast_times=7 * 86_400_000.0 * np.arange(200, 240),
+        dated=True,
+        edge_sign=signs,
+    )
+    write_report(folder / "dated.html", dated)
     ring = gg.systems.lorenz96(n_states=20, dt=0.01)
     write_report(folder / "ring.html", sample(ring, title="Twenty states"))
     return folder
@@ -298,3 +308,52 @@ def test_twenty_states(visit):
         hypot(p[0] - q[0], p[1] - q[1]) for i, p in enumerate(boxes) for q in boxes[:i]
     )
     assert nearest > boxes[0][2]
+
+
+def test_dates_signs_and_distinct_labels(visit):
+    page = visit("dated")
+    words = page.locator("#state-panels .tick text").all_text_contents()
+    assert any(word.startswith("1971") for word in words)
+    labels = page.locator("#graph-picture .node text").all_text_contents()
+    assert len(set(labels)) == 3
+    assert all("\u2026" in label for label in labels)
+    signs = page.locator("#graph-picture .sign").all_text_contents()
+    assert sorted(signs) == sorted(["+"] * 3 + ["\u2212"] * 4 + ["\u00b1"])
+    assert overflow(page) == 0
+
+
+@pytest.mark.parametrize("name", ["lorenz", "small", "ring"])
+def test_loops_stay_inside_the_picture(visit, name):
+    page = visit(name)
+    outside = page.evaluate(
+        """() => {
+            const picture = document.querySelector("#graph-picture svg");
+            const box = picture.getBoundingClientRect();
+            return [...document.querySelectorAll("#graph-picture .arrow")]
+                .map((arrow) => arrow.getBoundingClientRect())
+                .filter((at) => at.top < box.top || at.bottom > box.bottom
+                    || at.left < box.left || at.right > box.right).length;
+        }"""
+    )
+    assert outside == 0
+
+
+def test_files_are_saved(visit):
+    page = visit("lorenz")
+    saved = {}
+    for button in page.locator("#downloads button").all():
+        with page.expect_download() as event:
+            button.click()
+        saved[event.value.suggested_filename] = Path(event.value.path()).read_text()
+    assert set(saved) == {
+        *("equations.txt", "equations.tex", "graph.graphml", "states.csv", "graph.svg"),
+    }
+    assert saved["graph.svg"].startswith("<svg")
+    assert saved["states.csv"].startswith("time,x1 (data)")
+    assert len(saved["states.csv"].splitlines()) == 201
+
+
+def test_the_chosen_penalty_has_the_equations_above(visit):
+    page = visit("lorenz")
+    above = page.locator("#equations .equations math").count()
+    assert page.locator("#path-equations math").count() == above

@@ -1,5 +1,8 @@
 """A report tells what was found, whatever the names are, in one file or none."""
 
+import csv
+import html
+import io
 import json
 import os
 import re
@@ -66,6 +69,7 @@ def test_all_parts_are_there():
         "path",
         "residuals",
         "forecast",
+        "downloads",
         "settings",
     ]
     for words in ("converged", "Of 30 possible terms, 7 enter", "log-likelihood"):
@@ -75,7 +79,8 @@ def test_all_parts_are_there():
 
 def test_what_is_not_known_is_left_out():
     seen = Elements(page(SMALL))
-    assert seen.sections == ["summary", "equations", "graph", "coefficients"]
+    wanted = ["summary", "equations", "graph", "coefficients", "downloads"]
+    assert seen.sections == wanted
     assert "hare depends on lynx and itself." in seen.text
     assert "lynx depends on itself and a constant." in seen.text
     assert "Confidence was not computed." in seen.text
@@ -215,11 +220,12 @@ def test_embedded_json_neither_ends_nor_opens_an_element(text):
 
 def test_nothing_is_asked_for(hostile):
     text = page(LORENZ)
-    links = re.findall(r"\b(?:https?:)?//[\w.]+[^\s\"']*", text)
+    links = re.findall(r"\b(?:https?:)?//[\w.]+[^\s\"']*", html.unescape(text))
     # Names of languages, which nobody fetches, and comments of the script.
     assert {link for link in links if "." in link} == {
         "http://www.w3.org/2000/svg",
         "http://www.w3.org/1998/Math/MathML",
+        "http://graphml.graphdrawing.org/xmlns",
     }
     assert not re.search(r"@import|url\(|\bsrc=|fetch\(|XMLHttpRequest", text)
     assert "default-src 'none'" in text
@@ -358,3 +364,70 @@ def test_paths_that_cannot_be(tmp_path):
 def test_findings_that_do_not_fit(change, message):
     with pytest.raises(ValueError, match=message):
         replace(LORENZ, **change)
+
+
+def file(seen: Elements, text: str, name: str) -> str:
+    """A file that the page offers."""
+    found = re.search(f'<template data-file="{name}"[^>]*>(.*?)</template>', text, re.S)
+    assert found
+    return html.unescape(found.group(1))
+
+
+def test_downloads_have_the_graph_the_equations_and_the_rows():
+    signs = np.where(np.isnan(LORENZ.edge_strength), np.nan, 1.0)
+    text = page(replace(LORENZ, edge_sign=signs))
+    seen = Elements(text)
+    root = ElementTree.fromstring(file(seen, text, "graph.graphml").encode())
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+    ends = {(e.get("source"), e.get("target")) for e in root.iter(f"{space}edge")}
+    assert ("x2", "x1") in ends
+    assert len(ends) == 8
+    rows = list(csv.DictReader(io.StringIO(file(seen, text, "states.csv"))))
+    assert len(rows) == 200
+    assert float(rows[5]["x2 (state)"]) == pytest.approx(LORENZ.means[5, 1], rel=1e-5)
+    gap = int(np.flatnonzero(np.isnan(LORENZ.data[:, 0]))[0])
+    assert rows[gap]["x1 (data)"] == ""
+    assert file(seen, text, "equations.tex").count("frac") == 3
+    assert file(seen, text, "equations.txt").splitlines()[0].startswith("dx1/dt = ")
+    odd = page(replace(LORENZ, states=HOSTILE, columns=("=1+1", "b", "c")))
+    ElementTree.fromstring(file(seen, odd, "graph.graphml").encode())
+    assert "'=1+1 (data)" in file(seen, odd, "states.csv")
+
+
+def test_dates_signs_inputs_free_runs_and_skill():
+    days = 86_400_000.0 * np.arange(len(LORENZ.times))
+    free = np.array(LORENZ.means)
+    free[100:] = np.nan
+    changed = replace(
+        LORENZ,
+        times=days,
+        dated=True,
+        inputs=("u",),
+        terms=LORENZ.terms,
+        incidence=np.concatenate([LORENZ.incidence, np.zeros((1, 10))]),
+        edge_confidence=None,
+        edge_strength=None,
+        edge_sign=np.full((3, 4), -1.0),
+        input_data=np.sin(days / 1e9)[:, None],
+        free_times=days,
+        free_run=free,
+        skills=({"column": "x1", "error": 1.25, "of persistence": 3.5},),
+        residuals_first=True,
+        outcome="doubtful",
+        term_confidence=None,
+    )
+    text = page(changed)
+    seen = Elements(text)
+    found = json.loads(seen.content)
+    assert found["dated"] is True
+    assert found["panels"][-1]["name"] == "u"
+    assert found["panels"][-1]["input"] is True
+    assert len(found["free"][0]["t"]) == 100
+    assert "diverged after 100 steps" in found["free"][0]["alt"]
+    assert {edge["sign"] for edge in found["edges"]} == {-1.0}
+    assert seen.sections[:2] == ["summary", "residuals"]
+    assert "3.5" in seen.text
+    assert "No confidence is shown" in seen.text
+    rows = list(csv.DictReader(io.StringIO(file(seen, text, "states.csv"))))
+    assert rows[1]["time"] == "1970-01-02T00:00:00.000"
+    assert "u (input)" in rows[0]

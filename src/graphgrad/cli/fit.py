@@ -189,7 +189,7 @@ def fit(
     }
     given["constraints"] = constraint or None
     from .job import fit_and_write
-    from .options import gather
+    from .options import gather, with_flags
     from .summary import as_json as json_of
     from .summary import run_header, summary
 
@@ -202,7 +202,11 @@ def fit(
     folder = Path(options["out"])
     header = run_header(estimator)
     if as_json:
-        more = {"advice": estimator.advice_, "out": str(folder), "seconds": seconds}
+        more = {
+            "advice": with_flags(estimator.advice_),
+            "out": str(folder),
+            "seconds": seconds,
+        }
         typer.echo(json.dumps(json_of(header, **more)))
         return
     typer.echo("")

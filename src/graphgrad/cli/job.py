@@ -1,5 +1,6 @@
 """A fit from a file to a folder: read, fit, write atomically."""
 
+import dataclasses
 import sys
 import time as clock
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from ..data.files import Table, check_data, read_table
 from ..data.series import row_times
 from ..registries import MOTIONS
 from .folder import check_out, new_folder, put, write_bands
-from .options import write_config
+from .options import with_flags, write_config
 from .preview import dynamics_of, names_of, preview, state_names, step
 from .summary import header_equations
 from .terminal import interruptible
@@ -115,6 +116,7 @@ def _write_files(
 ) -> None:
     """Write the files of a run."""
     from ..graph import save_graphml
+    from ..report import write_report
 
     times = shown_times(row_times(table.series, estimator.dt_), table.series.clock)
     estimator.save(folder)
@@ -126,7 +128,13 @@ def _write_files(
         names = estimator.state_names_
         write_bands(file, when, names, states.mean, states.band(LEVEL))
     name = Path(options["data"]).name
-    estimator.report(folder / "report.html", title=f"What acts on what in {name}")
+    found = estimator._findings(title=f"What acts on what in {name}")
+    found = dataclasses.replace(
+        found,
+        advice=with_flags(found.advice),
+        summary=tuple(map(with_flags, found.summary)),
+    )
+    write_report(folder / "report.html", found)
 
 
 def _so_far(latest: list[Any], options: Mapping[str, Any]) -> list[str]:

@@ -121,7 +121,7 @@ def demo(
     check_choice("NAME", name, DEMOS)
     from ..demo import DEMONSTRATIONS
     from .job import fit_and_write
-    from .options import gather
+    from .options import gather, with_flags
     from .summary import graph_lines
 
     chosen = DEMONSTRATIONS[name]
@@ -136,7 +136,7 @@ def demo(
         typer.echo("")
         for line in graph_lines(fitted.adjacency_, fitted.state_names_):
             typer.echo(line)
-        typer.echo(f"\nOutcome: {fitted.outcome_}. {fitted.advice_}")
+        typer.echo(f"\nOutcome: {fitted.outcome_}. {with_flags(fitted.advice_)}")
 
     fit_and_write(gather(None, given), force=force, echo=typer.echo, show=show)
     other = next(each for each in DEMOS if each != name)

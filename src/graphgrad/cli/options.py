@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
@@ -40,6 +41,32 @@ DEFAULTS: dict[str, Any] = {
     "refits": 0,
     "seed": 0,
 }
+
+
+FLAGS = {
+    "constraints": "constraint",
+    "n_particles": "particles",
+    "stability": "refits",
+}
+"""Options that are called otherwise than in Python."""
+
+
+def with_flags(text: str) -> str:
+    """Text with arguments of Python, in backticks, as options of the command line.
+
+    Examples:
+        >>> with_flags("Try `dynamics='map'`, or `known` in `constraints`.")
+        'Try `--dynamics map`, or `known` in `--constraint`.'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in DEFAULTS and name not in FLAGS:
+            return found.group()
+        option = FLAGS.get(name, name).replace("_", "-")
+        return f"`--{option} {value}`" if value else f"`--{option}`"
+
+    return re.sub(r"`(\w+)(?:='([^`']*)')?`", flag, text)
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -7,11 +7,13 @@ import numpy as np
 from jaxtyping import Float
 
 from ..registries import MOTIONS
+from .options import with_flags
 
 KEYS = (
     *("dt", "dynamics", "substeps"),
     *("states", "terms", "degrees", "coefficients", "adjacency"),
     *("state_noise", "observation_noise", "log_likelihood", "penalty", "outcome"),
+    "doubts",
 )
 """Keys of `model.json` that are shown."""
 
@@ -47,6 +49,10 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
     """Lines of the summary of a run."""
     from ..solution import Outcome
 
+    outcome = Outcome[header["outcome"]]
+    ended = f"Outcome: {outcome.name}. {with_flags(header_advice(header))}"
+    if not outcome.good:
+        yield from (ended, "")
     yield f"Equations of a {MOTIONS[header['dynamics']]}"
     yield from (f"  {line}" for line in header_equations(header))
     yield ""
@@ -66,8 +72,16 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
         if name == "state_noise" and not variances.any() and _learnt(header):
             shown = "0; none is needed"
         yield f"Variance of the {called}: {shown}"
-    outcome = header["outcome"]
-    yield f"Outcome: {outcome}. {Outcome[outcome].advice}"
+    if outcome.good:
+        yield ended
+
+
+def header_advice(header: Mapping[str, Any]) -> str:
+    """What the outcome of a run means and what to do about it."""
+    from ..solution import Outcome, full_advice
+    from ..storage.decoding import read_doubts
+
+    return full_advice(Outcome[header["outcome"]], read_doubts(header))
 
 
 def graph_lines(adjacency: np.ndarray, states: Sequence[str]) -> Iterator[str]:

@@ -121,7 +121,7 @@ def _row(name: str, fit: Fit) -> FitRow:
         aic=-2 * ll + 2 * parameters,
         bic=float(-2 * ll + n * parameters),
         ebic=float(-2 * ll + fit.task.unit_penalty * estimated),
-        outcome=fit.solution.outcome.name,
+        outcome=fit.outcome.name,
     )
 
 

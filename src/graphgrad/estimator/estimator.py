@@ -19,6 +19,7 @@ from ..confidence import Posterior, Stability
 from ..data.clock import as_dates
 from ..deprecation import renamed
 from ..diagnostics.comparison import Comparison, compare_records
+from ..diagnostics.doubts import with_stability
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.term_confidence import fit_posterior, fit_stability
 from ..fits.record import Fit
@@ -29,7 +30,7 @@ from ..prediction.evaluation import Evaluation, evaluate
 from ..prediction.forecast import SOURCES, Forecast, forecast
 from ..prediction.rollout import simulate
 from ..prediction.states import fill, filtered, score, smooth
-from ..report import write_report
+from ..report import Findings, write_report
 from ..storage.saved_fits import CONFIDENCES, load_fit, save_fit
 from . import figures
 from .equations import (
@@ -136,6 +137,7 @@ class GraphGrad(BaseEstimator):
         log_likelihood_: Log-likelihood of the data.
         outcome_: How the fit ended. Check it before using the other attributes.
         advice_: What the outcome means and what to do about it.
+        doubts_: Checks on the data that the fit fails, in words, with the numbers.
         state_means_: Smoothed means at the times of the rows; a list for several
             series.
         substeps_: Runge-Kutta steps of a flow per interval.
@@ -549,7 +551,12 @@ class GraphGrad(BaseEstimator):
             >>> "fox depends on prey" in path.read_text(encoding="utf-8")
             True
         """
-        found = fit_findings(
+        write_report(path, self._findings(title=title, forecast=forecast))
+
+    @in_double
+    def _findings(self, *, title: str | None = None, forecast: int = 50) -> Findings:
+        """Contents of the report, as plain values."""
+        return fit_findings(
             self._key(),
             self._checked(),
             title=title,
@@ -557,7 +564,6 @@ class GraphGrad(BaseEstimator):
             term_confidence=getattr(self, "term_confidence_", None),
             edge_confidence=self._edge_confidence(),
         )
-        write_report(path, found)
 
     def confidence_intervals(self, level: float = 0.9) -> Float[np.ndarray, "Nx M 2"]:
         """Confidence intervals of the coefficients, given the selected terms.
@@ -607,7 +613,8 @@ class GraphGrad(BaseEstimator):
         """Stability selection: how often refits on resampled blocks select each term.
 
         For one series with equal steps and the adaptive solver. `graph`, `summary` and
-        the plots show the result afterwards.
+        the plots show the result afterwards. If refits find less than half of the
+        terms on average, the outcome becomes `doubtful`.
 
         Args:
             refits: Number of refits.
@@ -615,9 +622,9 @@ class GraphGrad(BaseEstimator):
             random_state: Seed; that of the estimator if None.
         """
         key, fit = self._key(random_state), self._checked()
-        return self._store_confidence(
-            fit_stability(key, fit, refits=refits, block=block)
-        )
+        found = fit_stability(key, fit, refits=refits, block=block)
+        self._store_outcome(with_stability(fit, found))
+        return self._store_confidence(found)
 
     @in_double
     def posterior(
@@ -780,7 +787,6 @@ class GraphGrad(BaseEstimator):
 
     def _store(self, fit: Fit) -> None:
         """Set the fitted attributes."""
-        self._fit = fit
         layout, solution, panel = fit.layout, fit.solution, fit.panel
         self.solution_, self.model_ = solution, fit.model
         self.coef_, self.standard_errors_ = fit.coefficients, fit.standard_errors
@@ -789,7 +795,7 @@ class GraphGrad(BaseEstimator):
         self.adjacency_ = adjacency(self.coef_, self.degrees_[: len(layout.states)])
         self.state_noise_, self.observation_noise_ = fit.variances
         self.log_likelihood_ = float(solution.log_likelihood)
-        self.outcome_, self.advice_ = solution.outcome.name, solution.advice
+        self._store_outcome(fit)
         means = panel.as_given([estimate.mean for estimate in fit.smoothed])
         self.state_means_ = means
         self.dt_, self.n_iter_ = fit.dt, fit.n_sweeps
@@ -800,6 +806,11 @@ class GraphGrad(BaseEstimator):
             vars(self).pop(name, None)
         if panel.names is not None:
             self.feature_names_in_ = np.asarray(panel.names, dtype=object)
+
+    def _store_outcome(self, fit: Fit) -> None:
+        self._fit = fit
+        self.outcome_, self.advice_ = fit.outcome.name, fit.advice
+        self.doubts_ = [doubt.text for doubt in fit.doubts]
 
     def _store_confidence(self, found: Found) -> Found:
         self.term_confidence_ = np.asarray(found.terms)

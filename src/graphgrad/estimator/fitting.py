@@ -9,9 +9,9 @@ from jaxtyping import PRNGKeyArray
 
 from ..checks import check_choice, check_positive
 from ..data.frames import read_inputs, read_panel
+from ..diagnostics.doubts import find_doubts
 from ..diagnostics.uncertainty import coefficient_covariance
 from ..engines import ParticleFilter
-from ..engines.gaussian import one_step_ahead
 from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.starting_model import Prepared, found_model
 from ..fits.task import Task, make_task
@@ -61,7 +61,8 @@ def fit_data(
             other = solve(key, mapped, line.wrap(callback))
             if explains_better(other, solution, task.unit_penalty):
                 task, solution = mapped, with_interval_warning(other, mapped.prepared)
-    return complete_fit(task, solution, infer(key, task, solution), tuple(trace))
+    fit = complete_fit(task, solution, infer(key, task, solution), tuple(trace))
+    return fit._replace(doubts=find_doubts(fit))
 
 
 def solve(
@@ -151,12 +152,12 @@ def with_interval_warning(
 
     A map of a flow that is sampled too sparsely may explain little of it.
     """
-    model = found_model(prepared.data.model, solution, prepared.learn)
     if not isinstance(solution, Solution):
         return solution
-    ahead = one_step_ahead(model, solution.filtered)
     ys = prepared.data.ys
-    left = np.nanvar(ys - np.asarray(ahead), axis=0) / np.nanvar(ys, axis=0)
+    left = np.nanvar(ys - np.asarray(solution.predicted), axis=0) / np.nanvar(
+        ys, axis=0
+    )
     if np.mean(left) < MOST_LEFT:
         return solution
     return solution.with_outcome(Outcome.interval_too_long)

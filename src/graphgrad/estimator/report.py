@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_at_least, shortened
+from ..diagnostics.free_run import edge_signs, run_freely
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
+from ..diagnostics.skill import Skill, one_step_skill
 from ..diagnostics.term_confidence import criterion_confidence
 from ..equations.prepare import prepare
 from ..equations.terms import Monomial
@@ -18,7 +20,7 @@ from ..plots.phase import vector_field
 from ..prediction.forecast import forecast
 from ..prediction.rollout import rate_of
 from ..report import Findings
-from ..solution import PaperSolution
+from ..solution import Outcome, PaperSolution
 from .equations import fit_graph, fit_latex
 
 PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
@@ -54,9 +56,12 @@ def fit_findings(
     layout = fit.layout
     shown = prepare(fit.coefficients, layout.library, layout.variables, fit.dynamics)
     confidence, source = _confidence(fit, term_confidence)
+    if fit.outcome is Outcome.doubtful:
+        confidence, edge_confidence, source = None, None, ()
     ahead, notes = _ahead(key, fit, steps)
     rows = [len(series.values) for series in fit.panel.series]
     found = fit_residuals(key, fit)
+    verdicts = residual_verdicts(fit, found)
     return Findings(
         title=title or f"What acts on {shortened(layout.states, 4)}",
         states=tuple(layout.states),
@@ -70,6 +75,7 @@ def fit_findings(
         term_confidence=confidence,
         edge_confidence=edge_confidence,
         edge_strength=_strengths(fit),
+        edge_sign=edge_signs(fit),
         latex=tuple(fit_latex(fit)),
         times=np.concatenate([fit.times(i) for i in range(len(rows))]),
         breaks=tuple(np.cumsum(rows)[:-1].tolist()),
@@ -78,9 +84,13 @@ def fit_findings(
         means=np.concatenate([e.mean for e in fit.smoothed]),
         bands=np.concatenate([e.band(LEVEL) for e in fit.smoothed]),
         residuals=np.concatenate(found if isinstance(found, list) else [found]),
-        verdicts=tuple(residual_verdicts(fit, found)),
-        outcome=fit.solution.outcome.name,
-        advice=fit.solution.advice,
+        verdicts=tuple(verdicts),
+        residuals_first=fit.outcome is Outcome.doubtful or _fails(verdicts),
+        skills=tuple(map(_skill_row, one_step_skill(fit))),
+        **_inputs(fit),
+        **_free_run(fit),
+        outcome=fit.outcome.name,
+        advice=fit.advice,
         summary=(*source, *notes),
         scores=_scores(fit),
         settings={
@@ -106,8 +116,45 @@ def _confidence(
     return criterion_confidence(fit), (
         "The confidence in a term comes from its standard error and its extended BIC "
         "penalty: it compares the model with and without the term, not with another "
-        "term in its place. `stability` and `posterior` test more.",
+        "term in its place. `stability` tests more.",
     )
+
+
+def _fails(verdicts: list[str]) -> bool:
+    """Whether a test of the residuals rejects."""
+    return any("(p = " in line for line in verdicts)
+
+
+def _skill_row(skill: Skill) -> dict[str, Any]:
+    return {
+        "column": skill.column,
+        "R\N{SUPERSCRIPT TWO}": skill.r2,
+        "error of the fit": skill.error,
+        "of persistence": skill.persistence,
+        "of an autoregression": skill.autoregression,
+        "its order": str(skill.order) if np.isfinite(skill.autoregression) else "",
+    }
+
+
+def _inputs(fit: Fit) -> dict[str, Any]:
+    inputs = fit.task.inputs
+    if inputs is None:
+        return {}
+    return {"input_data": np.concatenate([part.values for part in inputs.series])}
+
+
+def _free_run(fit: Fit) -> dict[str, Any]:
+    """The equations on their own, from the first smoothed state of one series."""
+    if len(fit.panel.series) > 1:
+        return {}
+    found = run_freely(fit, 0, fit.smoothed[0].mean[:1])
+    if found is None:
+        return {}
+    # Over uneven intervals the run has steps of dt, up to the last row.
+    times = fit.times(0)
+    when = times[0] + fit.dt * np.arange(1, len(found) + 1)
+    kept = when <= times[-1] + 0.5 * fit.dt
+    return {"free_times": when[kept], "free_run": found[kept, 0]}
 
 
 def _field(fit: Fit) -> dict[str, Any]:
@@ -166,7 +213,8 @@ def _path(fit: Fit) -> dict[str, Any]:
         return {}
     penalties = np.asarray(fit.solution.prices, float)
     chosen = int(np.argmin(np.abs(np.log(penalties / fit.term_penalty))))
-    path = np.asarray(fit.solution.path, float)
+    path = np.array(fit.solution.path, float)
+    path[chosen] = fit.coefficients  # as refitted, as in the equations
     return {"prices": penalties, "path": path, "chosen": chosen}
 
 

@@ -10,6 +10,7 @@ from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..fits.record import Fit
 from ..registries import MOTIONS
 from ..report.text import listed
+from ..solution import Outcome
 from .equations import fit_equations, fit_graph
 
 MOST_EDGES = 20
@@ -28,6 +29,9 @@ def fit_summary(
     found, given = int(np.sum(there)), int(np.sum(there & ~fit.estimated))
     possible = max(fit.task.n_free + given, found)
     source = f"{rows} rows" + (f" of {series} series" if series > 1 else "")
+    outcome = f"Outcome: {fit.outcome.name}. {fit.advice}"
+    if fit.outcome is Outcome.doubtful:
+        edge_confidence = None  # it holds if the model is right
     blocks = [
         [
             f"{_count(len(fit.layout.states), 'state')} from {source}, in steps of "
@@ -37,7 +41,6 @@ def fit_summary(
             f"{'is' if found == 1 else 'are'} selected"
             f"{f', {given} of them given' if given else ''}.",
             *["No process noise is needed."] * fit.needs_no_noise,
-            f"Outcome: {fit.solution.outcome.name}. {fit.solution.advice}",
         ],
         fit_equations(fit, align=True),
         _edges(fit, fit_graph(fit, edge_confidence)),
@@ -46,6 +49,10 @@ def fit_summary(
             for line in residual_verdicts(fit, fit_residuals(key, fit))
         ],
     ]
+    if fit.outcome.good:
+        blocks[0].append(outcome)
+    else:
+        blocks.insert(0, [outcome])
     return "\n\n".join("\n".join(block) for block in blocks)
 
 

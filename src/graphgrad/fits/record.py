@@ -13,10 +13,13 @@ from ..data.layout import Layout
 from ..data.series import Panel, row_dates, row_times
 from ..engines import AbstractEngine
 from ..model import AbstractScaleNoise, Arranged, FlowMean, StateSpaceModel
-from ..solution import PaperSolution, Solution
+from ..solution import Doubt, Outcome, PaperSolution, Solution, full_advice
 from .rows import StateEstimate, at_rows, first_means, lay_rows
 from .starting_model import found_model
 from .task import Task
+
+DOUBTED = (Outcome.converged, Outcome.undecided)
+"""Outcomes of a solver that a failed check replaces; others are failures already."""
 
 
 class Inferred(NamedTuple):
@@ -50,6 +53,7 @@ class Fit(NamedTuple):
         model: The fitted model of one step.
         smoothed: Smoothed states at the rows, one item per series.
         trace: Progress of the adaptive solver; empty for a loaded fit.
+        doubts: Checks on the data that the fit fails.
     """
 
     task: Task
@@ -59,6 +63,19 @@ class Fit(NamedTuple):
     model: StateSpaceModel
     smoothed: list[StateEstimate]
     trace: tuple[Any, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the fit ended: as the solver says, or `doubtful` in place of success."""
+        ended = self.solution.outcome
+        doubted = any(doubt.decisive for doubt in self.doubts)
+        return Outcome.doubtful if doubted and ended in DOUBTED else ended
+
+    @property
+    def advice(self) -> str:
+        """What the outcome means, which checks failed, and what to do about it."""
+        return full_advice(self.outcome, self.doubts)
 
     @property
     def layout(self) -> Layout:

@@ -17,6 +17,8 @@ class Edge(NamedTuple):
         terms: Indices of its terms.
         strength: Its share of the variance of the target's steps; None if unknown.
         confidence: Its confidence, from 0 to 1; None if unknown.
+        sign: 1 if it raises the target, -1 if it lowers it, 0 if that changes; None if
+            unknown.
     """
 
     source: int
@@ -24,6 +26,11 @@ class Edge(NamedTuple):
     terms: tuple[int, ...]
     strength: float | None
     confidence: float | None
+    sign: float | None = None
+
+
+SIGNS = {1: "+", -1: "\N{MINUS SIGN}", 0: "\N{PLUS-MINUS SIGN}"}
+"""Signs of effects, for tables."""
 
 
 def edges(findings: Findings) -> list[Edge]:
@@ -36,7 +43,8 @@ def edges(findings: Findings) -> list[Edge]:
             if terms:
                 strength = _at(findings.edge_strength, a, b)
                 sure = _confidence(findings, a, b, terms)
-                found.append(Edge(b, a, tuple(terms), strength, sure))
+                sign = _at(findings.edge_sign, a, b)
+                found.append(Edge(b, a, tuple(terms), strength, sure, sign))
     return found
 
 
@@ -46,6 +54,8 @@ def edge_words(findings: Findings, edge: Edge) -> str:
     names = listed([findings.terms[j] for j in edge.terms])
     on = "itself" if edge.source == edge.target else target
     text = f"{source} acts on {on} by {names}."
+    if edge.sign:
+        text += f" It {'raises' if edge.sign > 0 else 'lowers'} it."
     if edge.strength is not None:
         text += f" Strength {number(edge.strength, digits=2)}."
     if edge.confidence is not None:

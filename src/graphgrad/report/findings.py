@@ -38,9 +38,12 @@ class Findings:
         edge_confidence: `(Nx, Nv)`. Confidence that the variable (column) acts on the
             state (row). By default the largest confidence among its terms.
         edge_strength: `(Nx, Nv)`. Strength of the edge, as in `to_networkx`.
+        edge_sign: `(Nx, Nv)`. Sign of the effect of the variable on the state: 1 or -1;
+            0 if it changes, NaN where unknown.
         latex: The equations as LaTeX, for copying.
         times: `(T,)`. Time of each row.
         time_name: Name of the time axis, with its unit.
+        dated: Whether all times are dates, in milliseconds since 1970.
         breaks: Row numbers at which a new series begins. The plots then use the row
             number as their axis.
         columns: Names of the columns of the data. A column with the name of a state is
@@ -48,6 +51,10 @@ class Findings:
         data: `(T, Ny)`. Observations; NaN is a gap.
         means: `(T, Nx)`. Smoothed states.
         bands: `(T, Nx, 2)`. Lower and upper limits of their 90 % bands.
+        input_data: `(T, Nu)`. Inputs at the rows.
+        free_times: `(F,)`. Times of the free run.
+        free_run: `(F, Nx)`. States of the equations on their own, from the first
+            smoothed state on; NaN after they diverge.
         prices: `(L,)`. Penalties per term along the regularisation path, in descending
             order.
         path: `(L, Nx, M)`. Coefficients at each penalty.
@@ -58,6 +65,9 @@ class Findings:
             NaN where undefined.
         residuals: `(T, Ny)`. Standardised one-step residuals; NaN is a gap.
         verdicts: Results of the residual checks, in sentences.
+        residuals_first: Whether the residuals follow the summary, as they fail.
+        skills: One row per column, by names of the numbers: one-step errors of the fit
+            and of what it is compared with.
         forecast_times: `(H,)`. Time of each step ahead.
         forecast_levels: Probabilities of the quantiles, in ascending order.
         forecast: `(Q, H, Nx)`. Quantiles of the states; NaN where undefined.
@@ -81,14 +91,19 @@ class Findings:
     term_confidence: Numbers | None = None
     edge_confidence: Numbers | None = None
     edge_strength: Numbers | None = None
+    edge_sign: Numbers | None = None
     latex: tuple[str, ...] = ()
     times: Numbers | None = None
     time_name: str = "time"
+    dated: bool = False
     breaks: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
     data: Numbers | None = None
     means: Numbers | None = None
     bands: Numbers | None = None
+    input_data: Numbers | None = None
+    free_times: Numbers | None = None
+    free_run: Numbers | None = None
     prices: Numbers | None = None
     path: Numbers | None = None
     chosen: int | None = None
@@ -97,6 +112,8 @@ class Findings:
     field: Numbers | None = None
     residuals: Numbers | None = None
     verdicts: tuple[str, ...] = ()
+    residuals_first: bool = False
+    skills: tuple[Mapping[str, Any], ...] = ()
     forecast_times: Numbers | None = None
     forecast_levels: tuple[float, ...] = (0.05, 0.25, 0.5, 0.75, 0.95)
     forecast: Numbers | None = None
@@ -143,6 +160,8 @@ class Findings:
             "Nv": len(self.variables),
             "M": len(self.terms),
             "Ny": len(self.columns),
+            "Nu": len(self.inputs),
+            "F": _rows(self.free_times),
             "T": _rows(self.times),
             "L": _rows(self.prices),
             "H": _rows(self.forecast_times),
@@ -190,10 +209,14 @@ _SHAPES = {
     "term_confidence": "Nx M",
     "edge_confidence": "Nx Nv",
     "edge_strength": "Nx Nv",
+    "edge_sign": "Nx Nv",
     "times": "T",
     "data": "T Ny",
     "means": "T Nx",
     "bands": "T Nx 2",
+    "input_data": "T Nu",
+    "free_times": "F",
+    "free_run": "F Nx",
     "prices": "L",
     "path": "L Nx M",
     "field_x": "W",
@@ -208,6 +231,8 @@ _COUNTED = {
     "Nv": "states and inputs",
     "M": "terms",
     "Ny": "columns",
+    "Nu": "inputs",
+    "F": "times of the free run",
     "T": "times",
     "L": "penalties",
     "H": "forecast times",
@@ -220,6 +245,8 @@ _NEEDS = {
     "data": ("times",),
     "means": ("times",),
     "bands": ("means",),
+    "input_data": ("times",),
+    "free_run": ("free_times",),
     "path": ("prices",),
     "field": ("field_x", "field_y"),
     "residuals": ("times",),

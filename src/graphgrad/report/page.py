@@ -13,7 +13,7 @@ from .payload import embedded, payload
 from .sections import sections, templates
 from .text import safe
 
-SCRIPTS = ("dom.js", "charts.js", "graph.js", "path.js", "report.js")
+SCRIPTS = ("dom.js", "charts.js", "graph.js", "path.js", "files.js", "report.js")
 
 
 def write_report(path: str | Path, findings: Findings) -> None:

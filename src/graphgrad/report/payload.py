@@ -8,7 +8,7 @@ import numpy as np
 
 from .edges import Edge, edge_words
 from .findings import Findings
-from .pictures import checks, fans, panels
+from .pictures import checks, fans, free_runs, panels
 from .portrait import portrait
 from .text import printable
 
@@ -17,7 +17,7 @@ MOST_PATH = 40_000
 
 DIGITS = 5
 # Times can be long numbers that differ in their last digits.
-TIME_DIGITS = 12
+TIME_DIGITS = 14
 TIMES = ("t", "span", "dataT", "pastT", "gaps")
 
 
@@ -33,6 +33,7 @@ def payload(findings: Findings, found: list[Edge]) -> dict[str, Any]:
         "nStates": len(findings.states),
         "dynamics": findings.dynamics,
         "timeName": "row" if findings.breaks else findings.time_name,
+        "dated": findings.dated and not findings.breaks,
         "breaks": list(findings.breaks),
         "terms": {
             str(j): {"name": findings.terms[j], "enters": np.flatnonzero(enters[:, j])}
@@ -40,6 +41,7 @@ def payload(findings: Findings, found: list[Edge]) -> dict[str, Any]:
         },
         "edges": [_edge(findings, edge) for edge in found],
         "panels": panels(findings),
+        "free": free_runs(findings),
         "portrait": portrait(findings),
         "path": path,
         "residuals": checks(findings),
@@ -80,6 +82,7 @@ def _edge(findings: Findings, edge: Edge) -> dict[str, Any]:
         "sure": None if sure is None else sure[a, columns],
         "strength": edge.strength,
         "confidence": edge.confidence,
+        "sign": edge.sign,
         "alt": edge_words(findings, edge),
     }
 

@@ -29,7 +29,47 @@ def panels(findings: Findings) -> list[dict[str, Any]]:
             for k, name in enumerate(findings.columns)
             if name not in findings.states
         ]
+    if findings.input_data is not None:
+        made += [
+            _input(findings, name, findings.input_data[:, k])
+            for k, name in enumerate(findings.inputs)
+        ]
     return made
+
+
+def free_runs(findings: Findings) -> list[dict[str, Any]]:
+    """The equations on their own, with the data of each state."""
+    if findings.free_run is None or findings.free_times is None:
+        return []
+    made = []
+    for a, name in enumerate(findings.states):
+        values = findings.free_run[:, a]
+        rows = thin(values)
+        panel = {"name": name, "state": a, "t": findings.free_times[rows]}
+        panel["mean"] = values[rows]
+        words = f"{name} by the equations on their own over {len(values)} steps"
+        words += f", {_range(values)}"
+        if np.isnan(values).any():
+            words += f"; diverged after {int(np.argmax(np.isnan(values)))} steps"
+        k = _column(findings, name)
+        if k is not None and findings.data is not None and findings.times is not None:
+            column = findings.data[:, k]
+            kept, _ = sample(column, always=np.zeros(len(column), bool))
+            panel |= {"dataT": findings.times[kept], "data": column[kept]}
+            words += f". Data {_range(column)}"
+        made.append({**panel, "alt": f"{words}."})
+    return made
+
+
+def _input(findings: Findings, name: str, values: np.ndarray) -> dict[str, Any]:
+    """The panel of an input, which is a line."""
+    when, rows = clock(findings), thin(values)
+    words = f"The input {name} over {len(when)} rows, {_range(values)}."
+    return {
+        **{"name": name, "state": None, "all": len(when), "span": when[[0, -1]]},
+        **{"input": True, "t": when[rows], "mean": values[rows]},
+        **{"drawn": len(rows), "thinned": len(rows) < len(values), "alt": words},
+    }
 
 
 def fans(findings: Findings) -> list[dict[str, Any]]:

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .downloads import downloads
 from .edges import Edge
 from .findings import Findings
 from .mathml import equation, formula, plain_equation, term
-from .tables import coefficient_table, edge_table, pairs_table
+from .tables import coefficient_table, edge_table, pairs_table, skill_table
 from .text import number, safe
-from .words import DYNAMICS_WORDS, drivers, summary
+from .words import DYNAMICS_WORDS, drivers, no_confidence, summary
 
 # Longer lists are collapsed.
 MOST_OPEN = 8
@@ -44,17 +45,24 @@ def sections(
         Section("Equations", _equations(findings)),
         Section("Graph", _graph(findings, found)),
     ]
+    residuals = []
+    if content["residuals"] or findings.verdicts or findings.skills:
+        residuals = [Section("Residuals", _residuals(findings, content["residuals"]))]
+    if findings.residuals_first:
+        kept[1:1], residuals = residuals, []
     if content["panels"]:
         kept.append(Section("States", _states(findings, content["panels"])))
+    if content["free"]:
+        kept.append(Section("Free run", _free(findings)))
     if content["portrait"]:
         kept.append(Section("Phase portrait", _portrait(findings)))
     kept.append(Section("Coefficients", _coefficients(findings)))
     if content["path"]:
         kept.append(Section("Regularisation path", _path(content["path"])))
-    if content["residuals"] or findings.verdicts:
-        kept.append(Section("Residuals", _residuals(findings, content["residuals"])))
+    kept += residuals
     if content["fans"]:
         kept.append(Section("Forecast", _forecast(findings)))
+    kept.append(Section("Downloads", _downloads(findings, found)))
     if findings.settings or findings.versions:
         kept.append(Section("Settings", _settings(findings)))
     return kept
@@ -114,7 +122,7 @@ def _equations(findings: Findings) -> str:
 
 
 def _graph(findings: Findings, found: list[Edge]) -> str:
-    slider = '<p class="note">Confidence was not computed.</p>'
+    slider = f'<p class="note">{no_confidence(findings)}</p>'
     if any(edge.confidence is not None for edge in found):
         slider = (
             '<p class="control"><label for="threshold">Hide arrows with confidence '
@@ -123,6 +131,11 @@ def _graph(findings: Findings, found: list[Edge]) -> str:
             "</output></p>"
         )
     notes = "An arrow from a to b means that a acts on b. "
+    if any(edge.sign is not None for edge in found):
+        notes += (
+            "+ means that more of a raises b, \N{MINUS SIGN} that it lowers it, "
+            "\N{PLUS-MINUS SIGN} that this depends on the state. "
+        )
     if any(edge.strength is not None for edge in found):
         notes += "Its width shows the strength. "
     if any(edge.confidence is not None for edge in found):
@@ -167,6 +180,36 @@ def _states(findings: Findings, made: list[dict[str, Any]]) -> str:
     return f'<p class="note">{note}</p><div class="panels" id="state-panels"></div>'
 
 
+def _free(findings: Findings) -> str:
+    note = (
+        "The line is what the equations do on their own: from the first smoothed "
+        "state, without noise and without the data. Dots are data. "
+    )
+    if findings.free_run is not None and np.isnan(findings.free_run).any():
+        note += "The equations diverge: the line ends where they leave the data. "
+    note += "Noise that drives the states, and chaos, let a right model depart too."
+    return f'<p class="note">{note}</p><div class="panels" id="free-panels"></div>'
+
+
+def _downloads(findings: Findings, found: list[Edge]) -> str:
+    made = downloads(findings, found)
+    texts = "".join(
+        f'<template data-file="{each.file}" data-kind="{each.kind}">{safe(each.text)}'
+        "</template>"
+        for each in made
+    )
+    buttons = "".join(
+        f'<button type="button" class="download" data-for="{each.file}">{each.label}'
+        "</button> "
+        for each in made
+    )
+    picture = '<button type="button" id="graph-svg">Graph (SVG)</button>'
+    left = ""
+    if findings.times is not None and not any(d.kind == "text/csv" for d in made):
+        left = '<p class="note">The table of states is too large for this page.</p>'
+    return f'<p class="control">{buttons}{picture}</p>{left}{texts}'
+
+
 def _portrait(findings: Findings) -> str:
     first, second = findings.states[:2]
     note = "Arrows show the direction of dx/dt, longer for a larger rate. "
@@ -205,8 +248,8 @@ def _path(path: Mapping[str, Any]) -> str:
     left = f" {path['left']} penalties are left out to keep the file small."
     return (
         '<p class="note">As the penalty decreases, more terms enter. These are the '
-        "coefficients of the search along the regularisation path; those above were "
-        f"refitted on the selected terms.{left * bool(path['left'])}</p>"
+        "coefficients of the search along the regularisation path; those at the chosen "
+        f"penalty are the equations above.{left * bool(path['left'])}</p>"
         '<p class="control"><label for="penalty">Penalty per term</label> '
         f'<input type="range" id="penalty" min="0" max="{last}" value="{at}" step="1"> '
         '<output id="penalty-value" for="penalty"></output></p>'
@@ -220,6 +263,11 @@ def _path(path: Mapping[str, Any]) -> str:
 def _residuals(findings: Findings, made: list[dict[str, Any]]) -> str:
     verdicts = "".join(f"<li>{safe(line)}</li>" for line in findings.verdicts)
     body = f'<ul class="verdicts">{verdicts}</ul>' if verdicts else ""
+    if findings.skills:
+        body += (
+            '<p class="note">Errors of one-step predictions, on the same rows: root '
+            "mean squares in the unit of the column.</p>" + skill_table(findings.skills)
+        )
     if not made:
         return body
     options = "".join(

@@ -1,11 +1,11 @@
 """Tables: coefficients, edges, settings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .edges import Edge
+from .edges import SIGNS, Edge
 from .findings import Findings
 from .mathml import formula, term
 from .text import number, percent, safe
@@ -41,7 +41,8 @@ def edge_table(findings: Findings, found: list[Edge]) -> str:
     heads = ["from", "to", "terms"]
     strong = any(edge.strength is not None for edge in found)
     sure = any(edge.confidence is not None for edge in found)
-    heads += ["strength"] * strong + ["confidence"] * sure
+    signed = any(edge.sign is not None for edge in found)
+    heads += ["sign"] * signed + ["strength"] * strong + ["confidence"] * sure
     rows = []
     for edge in found:
         cells = [
@@ -49,6 +50,8 @@ def edge_table(findings: Findings, found: list[Edge]) -> str:
             safe(findings.states[edge.target]),
             ", ".join(safe(findings.terms[j]) for j in edge.terms),
         ]
+        if signed:
+            cells.append("" if edge.sign is None else SIGNS[int(edge.sign)])
         if strong:
             strength = edge.strength
             cells.append("" if strength is None else number(strength, digits=2))
@@ -56,6 +59,18 @@ def edge_table(findings: Findings, found: list[Edge]) -> str:
             cells.append("" if edge.confidence is None else percent(edge.confidence))
         rows.append("".join(f"<td>{cell}</td>" for cell in cells))
     return _table("Arrows of the graph", heads, rows)
+
+
+def skill_table(skills: Sequence[Mapping[str, Any]]) -> str:
+    """One-step errors of the fit and of what it is compared with."""
+    rows = [
+        "".join(
+            f"<td>{safe(value) if isinstance(value, str) else number(value)}</td>"
+            for value in skill.values()
+        )
+        for skill in skills
+    ]
+    return _table("One-step predictions", [safe(name) for name in skills[0]], rows)
 
 
 def pairs_table(name: str, pairs: Mapping[str, Any]) -> str:

@@ -79,7 +79,7 @@ def _confidence(findings: Findings, found: list[Edge]) -> list[str]:
             line += f" The lowest is that of {ends[0]} on {ends[1]}, {how}."
         lines.append(line)
     elif found:
-        lines.append("Confidence was not computed.")
+        lines.append(no_confidence(findings))
     errors = findings.standard_errors
     if errors is not None:
         known_error = (np.abs(findings.coefficients) > 0) & (errors > 0)
@@ -90,6 +90,13 @@ def _confidence(findings: Findings, found: list[Edge]) -> list[str]:
                 f"{number(float(sizes.min()), digits=2)} standard errors from zero."
             )
     return lines
+
+
+def no_confidence(findings: Findings) -> str:
+    """Why no confidence is shown."""
+    if findings.outcome == "doubtful":
+        return "No confidence is shown: it holds only if the model is right."
+    return "Confidence was not computed."
 
 
 def _count(count: int, what: str) -> str:

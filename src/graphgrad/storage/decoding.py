@@ -1,6 +1,7 @@
 """Decode a fit from a header and arrays, each checked before it is used."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from math import comb
 from typing import Any
@@ -16,7 +17,7 @@ from ..data.series import Panel, Series
 from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.task import Task, make_task
 from ..model import StateSpaceModel, check_dynamics
-from ..solution import Outcome, PaperSolution, Solution
+from ..solution import REMEDIES, Doubt, Outcome, PaperSolution, Solution
 from .encoding import GROUPED, array_fields, plain_fields
 
 MOST_SUBSTEPS = 4096
@@ -101,7 +102,7 @@ class Stored:
         task = task._replace(prepared=prepared._replace(data=data))
         fit = complete_fit(task, *self.solution(task))
         check_header(self.header, fit)
-        return fit
+        return fit._replace(doubts=read_doubts(self.header))
 
     def model(self, model: StateSpaceModel) -> StateSpaceModel:
         """The model with its arrays replaced by the stored ones."""
@@ -130,6 +131,8 @@ class Stored:
                 raise ValueError(f"its arrays are not those of {size} {dim}")
         kind = {"adaptive": Solution, "paper": PaperSolution}[header["kind"]]
         if header["kind"] == "adaptive":  # what older files do not have
+            shape = task.prepared.data.ys.shape
+            self.arrays.setdefault("solution_predicted", np.full(shape, np.nan))
             weight = task.settings["penalty"]
             multiplier = 1.0 if weight is None else float(weight)
             flat = multiplier * task.unit_penalty
@@ -250,6 +253,22 @@ def check_header(header: Mapping[str, Any], fit: Fit) -> None:
             raise ValueError(
                 f"its {key} in model.json are not those of its settings and arrays"
             )
+
+
+def read_doubts(header: Mapping[str, Any]) -> tuple[Doubt, ...]:
+    """Checks that the fit fails; an older file has none."""
+    listed = header.get("doubts", [])
+    if not isinstance(listed, list):
+        raise ValueError(f"its doubts must be a list, got {listed!r:.60}")
+    found = []
+    for each in listed:
+        check, number, text = each["check"], each["number"], each["text"]
+        good = check in REMEDIES and isinstance(text, str)
+        if not good or not isinstance(number, int | float | None):
+            raise ValueError(f"its doubts must be known checks, got {each!r:.60}")
+        value = math.nan if number is None else float(number)
+        found.append(Doubt(check, value, text, bool(each["decisive"])))
+    return tuple(found)
 
 
 def checked_names(value: Any) -> tuple[str, ...] | None:

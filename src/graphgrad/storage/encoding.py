@@ -13,7 +13,7 @@ from ..fits.record import Fit
 from ..fits.rows import normal_band
 from ..graph import adjacency
 from ..model import AbstractScaleNoise, GaussianNoise
-from ..solution import PaperSolution, Solution
+from ..solution import Doubt, PaperSolution, Solution
 from .settings import encode_setting
 from .writing import data_hash
 
@@ -45,7 +45,8 @@ def fit_header(fit: Fit) -> dict[str, Any]:
         "observation_noise": _noise(observation.noise),
         "log_likelihood": _finite(float(solution.log_likelihood)),
         "penalty": _penalty(fit),
-        "outcome": solution.outcome.name,
+        "outcome": fit.outcome.name,
+        "doubts": [_doubt(doubt) for doubt in fit.doubts],
         "intervals": {"level": LEVEL, "ends": intervals.tolist()},
         "inputs": list(layout.inputs),
         "observation": None if layout.matrix is None else layout.matrix.tolist(),
@@ -147,6 +148,10 @@ def _penalty(fit: Fit) -> float | str:
     penalty = fit.task.settings["penalty"]
     factor = getattr(penalty, "weight", 1.0 if penalty is None else penalty)
     return factor if isinstance(factor, str) else float(factor)
+
+
+def _doubt(doubt: Doubt) -> dict[str, Any]:
+    return {**doubt._asdict(), "number": _finite(doubt.number)}
 
 
 def _finite(value: float) -> float | None:

@@ -25,6 +25,38 @@ function penaltyTicks(low, high, count) {
   return seen.filter((at) => Math.abs(at / step - Math.round(at / step)) < 1e-9);
 }
 
+const [SECOND, DAY] = [1000, 86400e3];
+const SPANS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 21600, 43200];
+
+// Ticks of an axis of dates, in milliseconds: each a place and its text.
+function dateTicks(low, high, count) {
+  const rough = (high - low) / Math.max(1, count);
+  const text = (at, from, to) => new Date(at).toISOString().slice(from, to);
+  const found = [];
+  const even = (step, from, to) => {
+    for (let k = Math.ceil(low / step); k * step <= high; k += 1) {
+      found.push([k * step, text(k * step, from, to)]);
+    }
+    return found;
+  };
+  const short = SPANS.find((seconds) => seconds * SECOND >= rough);
+  if (short && rough < DAY / 2) return even(short * SECOND, 11, short < 60 ? 19 : 16);
+  const days = [1, 2, 7, 14].find((number) => number * DAY >= rough);
+  if (days) return even(days * DAY, 5, 10);
+  const months = [1, 2, 3, 6].find((number) => number * 30 * DAY >= rough);
+  const years = ticks(0, rough / (365 * DAY), 1).pop() || 1;
+  const step = months ?? 12 * Math.max(1, Math.ceil(years));
+  const first = new Date(low);
+  let month = 12 * first.getUTCFullYear() + first.getUTCMonth();
+  month = Math.ceil(month / step) * step;
+  for (; ; month += step) {
+    const at = new Date(0);
+    at.setUTCFullYear(Math.floor(month / 12), month % 12, 1);
+    if (at.getTime() > high) return found;
+    if (at.getTime() >= low) found.push([at.getTime(), text(at, 0, months ? 7 : 4)]);
+  }
+}
+
 function extent(...series) {
   let [low, high] = [Infinity, -Infinity];
   for (const values of series) {
@@ -91,7 +123,7 @@ function dots(xs, ys, x, y) {
 
 // Draws a chart into an element. `layers(frame)` returns the contents of the axes.
 function chart(place, { x: [x0, x1], y: [y0, y1], xName, alt, layers, height = 190,
-  penalties = false, whole = false, shade = "c0" }) {
+  penalties = false, whole = false, dated = false, shade = "c0" }) {
   keepDrawn(place, (width) => {
     const right = width - MARGIN.right;
     const bottom = height - MARGIN.bottom;
@@ -99,12 +131,15 @@ function chart(place, { x: [x0, x1], y: [y0, y1], xName, alt, layers, height = 1
     const y = (v) => bottom - ((v - y0) / (y1 - y0)) * (bottom - MARGIN.top);
     const grid = svg("g", { class: "grid tick" });
     const count = Math.max(2, Math.floor(width / 65));
-    for (const at of penalties ? penaltyTicks(x0, x1, count) : ticks(x0, x1, count)) {
+    const places = penalties ? penaltyTicks(x0, x1, count) : ticks(x0, x1, count);
+    const marks = dated
+      ? dateTicks(x0, x1, count)
+      : places.map((at) => [at, show(penalties ? 10 ** -at : at, 6)]);
+    for (const [at, text] of marks) {
       if (whole && at % 1) continue;
       grid.append(
         svg("line", { x1: x(at), x2: x(at), y1: MARGIN.top, y2: bottom }),
-        svg("text", { x: x(at), y: bottom + 15, "text-anchor": "middle" },
-          show(penalties ? 10 ** -at : at, 6)),
+        svg("text", { x: x(at), y: bottom + 15, "text-anchor": "middle" }, text),
       );
     }
     for (const at of ticks(y0, y1, Math.max(2, height / 38))) {

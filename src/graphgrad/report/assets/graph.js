@@ -20,11 +20,15 @@ function bow(a, b, bend) {
   return points;
 }
 
-// A loop on the side facing away from the centre.
-function loop(a, centre, radius) {
+const LOOP = 2.9; // how far a loop reaches, in radii of its node
+
+// A loop on the side facing away from the centre, or towards it at the border.
+function loop(a, { centre, width, height }, radius) {
   let [dx, dy] = [a.x - centre.x, a.y - centre.y];
   const size = Math.hypot(dx, dy);
   [dx, dy] = size < 1e-6 ? [0, -1] : [dx / size, dy / size];
+  const [tipX, tipY] = [a.x + LOOP * radius * dx, a.y + LOOP * radius * dy];
+  if (tipX < 0 || tipY < 0 || tipX > width || tipY > height) [dx, dy] = [-dx, -dy];
   const far = 3.6 * radius;
   const first = { x: a.x + far * (dx - 0.7 * dy), y: a.y + far * (dy + 0.7 * dx) };
   const second = { x: a.x + far * (dx + 0.7 * dy), y: a.y + far * (dy - 0.7 * dx) };
@@ -42,21 +46,21 @@ function loop(a, centre, radius) {
 const far = (p, q) => Math.hypot(p.x - q.x, p.y - q.y);
 
 // A curve between node borders that avoids other nodes, if there is one.
-function route(edge, places, radius, centre) {
+function route(edge, places, radius, room) {
   const [a, b] = [places[edge.source], places[edge.target]];
   let points = null;
   if (edge.source === edge.target) {
-    points = loop(a, centre, radius);
+    points = loop(a, room, radius);
   } else {
     const others = places.filter((_, i) => i !== edge.source && i !== edge.target);
     let best = -1;
     for (const bend of BENDS) {
       const tried = bow(a, b, bend);
-      let room = 1.4 * radius;
+      let gap = 1.4 * radius;
       for (const o of others) {
-        for (let k = 0; k <= SAMPLES; k += 4) room = Math.min(room, far(tried[k], o));
+        for (let k = 0; k <= SAMPLES; k += 4) gap = Math.min(gap, far(tried[k], o));
       }
-      if (room > best) [best, points] = [room, tried];
+      if (gap > best) [best, points] = [gap, tried];
       if (best >= 1.4 * radius) break;
     }
   }
@@ -80,25 +84,49 @@ function shaped(points, width) {
   };
 }
 
+// Names that fit: cut at the end, or in the middle where that makes two alike.
+function shortened(names, room) {
+  const cut = (name, tail) => {
+    const letters = Array.from(name);
+    if (letters.length <= room) return name;
+    const head = Math.max(1, room - 1 - tail);
+    return `${letters.slice(0, head).join("")}\u2026${tail ? letters.slice(-tail).join("") : ""}`;
+  };
+  const taken = new Set();
+  return names.map((name, i) => {
+    const alike = (tail) => names.some((other, j) => j !== i && cut(other, tail) === cut(name, tail));
+    let tail = 0;
+    while (tail < room - 2 && alike(tail)) tail += 1;
+    let label = cut(name, alike(tail) ? 0 : tail);
+    for (let k = 1; taken.has(label); k += 1) label = `${cut(name, 0).slice(0, -1)}\u2026${k}`;
+    taken.add(label);
+    return label;
+  });
+}
+
+const SIGNS = { 1: "+", "-1": MINUS, 0: "\u00b1" };
+
 // Draws a graph into an element. `detail(edge or null)` receives the active arrow.
 function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = true }) {
   // Positions from 0 to 1: the first on top, then clockwise.
   const home = names.map((_, i) => {
     const turn = (2 * Math.PI * i) / names.length - Math.PI / 2;
-    const wide = names.length > 8 ? 0.41 : 0.36;
-    return { x: 0.5 + wide * Math.cos(turn), y: 0.5 + (wide - 0.01) * Math.sin(turn) };
+    return { x: 0.5 + 0.5 * Math.cos(turn), y: 0.5 + 0.5 * Math.sin(turn) };
   });
-  // Centred vertically: three nodes on a circle lie too high.
-  const heights = home.map((spot) => spot.y);
-  const off = 0.5 - (Math.min(...heights) + Math.max(...heights)) / 2;
-  for (const spot of home) spot.y += off;
+  // The full height: three nodes on a circle take three quarters of it.
+  const [low, high] = extent(home.map((spot) => spot.y));
+  for (const spot of home) spot.y = (spot.y - low) / (high - low);
   let spots = home.map((spot) => ({ ...spot }));
-  let [edges, width, height, radius] = [[], 0, 0, 0];
+  let [edges, width, height, radius, margin] = [[], 0, 0, 0, 0];
   let [nodeParts, edgeParts, threshold, current] = [[], [], 0, 0];
   const canvas = svg("svg", { role: "group", "aria-label": alt });
   place.replaceChildren(canvas);
 
-  const places = () => spots.map((s) => ({ x: s.x * width, y: s.y * height }));
+  // Positions within a margin that has room for loops.
+  const inner = () => [width - 2 * margin, height - 2 * margin];
+  const places = () => spots.map((s) => ({
+    x: margin + s.x * inner()[0], y: margin + s.y * inner()[1],
+  }));
   const visible = () => edgeParts.filter((part) => !part.group.classList.contains("hidden"));
 
   function layOut() {
@@ -110,11 +138,19 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
     nodeParts.forEach((group, i) => group.setAttribute(
       "transform", `translate(${at[i].x.toFixed(1)} ${at[i].y.toFixed(1)})`));
     for (const part of edgeParts) {
-      const points = route(part.edge, at, radius, centre);
+      const points = route(part.edge, at, radius, { centre, width, height });
       const { body, head } = shaped(points, part.width);
       part.arrow.setAttribute("d", body);
       part.reach.setAttribute("d", body);
       part.head.setAttribute("d", head);
+      if (!part.sign) continue;
+      // Beside the middle of the arrow.
+      const k = Math.floor(points.length / 2);
+      const [p, q] = [points[k - 1] ?? points[0], points[k]];
+      const size = far(p, q) || 1;
+      const away = 7 + part.width;
+      part.sign.setAttribute("x", q.x + (away * (q.y - p.y)) / size);
+      part.sign.setAttribute("y", q.y - (away * (q.x - p.x)) / size);
     }
   }
 
@@ -151,11 +187,13 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
     });
     const head = svg("path", { class: "head", ...look0 });
     const reach = svg("path", { class: "reach" });
+    const sign = edge.sign === null || edge.sign === undefined
+      ? null : svg("text", { class: "sign" }, SIGNS[edge.sign]);
     const group = svg("g", {
       class: edge.other ? "edge other" : "edge", role: "img", tabindex: "-1",
       "aria-label": edge.alt,
-    }, arrow, head, reach);
-    const part = { edge, group, arrow, head, reach, width: thick };
+    }, arrow, head, reach, ...(sign ? [sign] : []));
+    const part = { edge, group, arrow, head, reach, sign, width: thick };
     group.addEventListener("pointerenter", () => look(part));
     group.addEventListener("click", () => { rove(part); group.focus(); });
     group.addEventListener("focus", () => look(part));
@@ -172,8 +210,8 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
   }
 
   function move(i, x, y) {
-    const [dx, dy] = [(radius + 2) / width, (radius + 2) / height];
-    spots[i] = { x: clamp(x, dx, 1 - dx), y: clamp(y, dy, 1 - dy) };
+    const [dx, dy] = inner().map((room) => (margin - radius - 2) / room);
+    spots[i] = { x: clamp(x, -dx, 1 + dx), y: clamp(y, -dy, 1 + dy) };
     layOut();
   }
 
@@ -181,9 +219,7 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
     const input = i >= nStates;
     const font = clamp(0.82 * radius, 9, 13);
     const room = Math.max(2, Math.ceil((1.8 * radius) / (0.6 * font)));
-    const letters = Array.from(name);
-    const label = letters.length > room
-      ? `${letters.slice(0, Math.max(1, room - 1)).join("")}\u2026` : name;
+    const label = shortened(names, room)[i];
     const group = svg("g", {
       class: "node", "font-size": font, tabindex: movable ? "0" : null, role: movable ? "button" : "img",
       "aria-label": `${name}${input ? ", an input" : ""}.${movable ? " Arrow keys move it." : ""}`,
@@ -202,8 +238,8 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
     group.addEventListener("pointermove", (event) => {
       if (!held) return;
       const scale = width / canvas.getBoundingClientRect().width;
-      move(i, held.from.x + ((event.clientX - held.x) * scale) / width,
-        held.from.y + ((event.clientY - held.y) * scale) / height);
+      move(i, held.from.x + ((event.clientX - held.x) * scale) / inner()[0],
+        held.from.y + ((event.clientY - held.y) * scale) / inner()[1]);
     });
     for (const end of ["pointerup", "pointercancel"]) {
       group.addEventListener(end, () => { held = null; });
@@ -215,7 +251,7 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
       if (!dx && !dy) return;
       event.preventDefault();
       const step = event.shiftKey ? 40 : 10;
-      move(i, spots[i].x + (dx * step) / width, spots[i].y + (dy * step) / height);
+      move(i, spots[i].x + (dx * step) / inner()[0], spots[i].y + (dy * step) / inner()[1]);
     });
     return group;
   }
@@ -235,11 +271,12 @@ function graph(place, { names, nStates, alt, detail, ratio = 0.82, movable = tru
 
   keepDrawn(place, (now) => {
     width = now;
-    // Many nodes on a narrow screen need the full width.
-    const tall = names.length > 8 && now < 500 ? 1 : ratio;
+    // On a narrow screen the full width is needed.
+    const tall = now < 500 ? 1 : ratio;
     height = Math.round(clamp(now * tall, 260, 620));
     const circle = (Math.PI * 0.72 * Math.min(width, height)) / names.length;
     radius = clamp(circle * 0.36, 11, names.length > 6 ? 22 : 26);
+    margin = LOOP * radius + 4;
     draw();
   });
 

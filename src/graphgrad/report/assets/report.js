@@ -44,6 +44,8 @@ function mainGraph() {
         termFormula(j), sure));
     });
     const lines = [];
+    if (edge.sign) lines.push(edge.sign > 0 ? "Raises it." : "Lowers it.");
+    if (edge.sign === 0) lines.push("Raises or lowers it, depending on the state.");
     if (edge.strength !== null) lines.push(`Strength: ${show(edge.strength, 2)}`);
     if (edge.confidence !== null) lines.push(`Confidence: ${percent(edge.confidence)}`);
     detail.replaceChildren(
@@ -80,10 +82,12 @@ function statePanels() {
   for (const panel of content.panels) {
     const notes = [];
     if (panel.missing) notes.push(`${panel.missing} of ${panel.all} missing`);
-    if (!panel.dataT) notes.push("not observed directly");
+    if (panel.input) notes.push("an input");
+    else if (!panel.dataT) notes.push("not observed directly");
     chart(figure(place, panel.name, notes.join(", ")), {
       x: extent(panel.span), y: widened(extent(panel.mean, panel.low, panel.high, panel.data)),
-      xName: content.timeName, alt: panel.alt, shade: shade(panel.state),
+      xName: content.timeName, dated: content.dated, alt: panel.alt,
+      shade: shade(panel.state),
       layers: (frame) => {
         const { x, y } = frame;
         if (frame.behind) {
@@ -110,6 +114,30 @@ function statePanels() {
             d: line(panel.t, panel.mean, x, y, content.breaks),
           }));
         }
+        return made;
+      },
+    });
+  }
+}
+
+function freePanels() {
+  const place = byId("free-panels");
+  if (!place) return;
+  for (const panel of content.free) {
+    chart(figure(place, panel.name), {
+      x: extent(panel.t, panel.dataT), y: widened(extent(panel.mean, panel.data)),
+      xName: content.timeName, dated: content.dated, alt: panel.alt,
+      shade: shade(panel.state),
+      layers: ({ x, y, behind }) => {
+        if (behind) return [];
+        const made = [];
+        if (panel.data) {
+          const small = panel.data.length > 300 ? " small" : "";
+          made.push(svg("path", {
+            class: `dots${small}`, d: dots(panel.dataT, panel.data, x, y),
+          }));
+        }
+        made.push(svg("path", { class: "curve", d: line(panel.t, panel.mean, x, y) }));
         return made;
       },
     });
@@ -188,6 +216,7 @@ function residualPanels() {
     place.replaceChildren();
     chart(figure(place, "Over time", each.note), {
       x: extent(each.t), y: [-1.08 * far, 1.08 * far], xName: content.timeName,
+      dated: content.dated,
       alt: `Residuals of ${each.name} over time. ${each.alt}`, shade: shade(Number(pick.value)),
       layers: (frame) => (frame.behind ? [] : [
         level(frame, -1.96), level(frame, 1.96),
@@ -239,7 +268,7 @@ function forecastPanels() {
     chart(figure(place, fan.name), {
       x: extent(t, fan.pastT), y: widened(extent(fan.past, ...lines)),
       xName: content.breaks.length ? "time of the last series" : content.timeName,
-      alt: fan.alt, shade: shade(fan.state),
+      dated: content.dated, alt: fan.alt, shade: shade(fan.state),
       layers: ({ x, y, behind }) => {
         if (behind) return [];
         const made = [];
@@ -265,5 +294,7 @@ mainGraph();
 statePanels();
 portraitPart();
 pathPart();
+freePanels();
 residualPanels();
 forecastPanels();
+downloadPart();

@@ -9,9 +9,10 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ...compiling import compiled_once
 from ...engines.gaussian import one_step_ahead
+from ...library import AbstractLibrary
 from ...solution import Solution
 from ..criterion import observed_values
-from ..persistence import against_persistence
+from ..persistence import persistence_ratio
 from ..trees import entry
 from .candidate import Candidate, Exchange, begin_exchange
 from .columns import gather, scatter
@@ -120,9 +121,10 @@ def solution_at(
         margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
     states = at_end.states
     ahead = one_step_ahead(model, states.filtered)
-    error = against_persistence(ahead[1:], plan.ys, plan.ys.shape[0])
     # The likelihood is that of the data alone.
     prior = noise_prior(best.unknowns, learn, plan)
+    value = best.log_likelihood - prior
+    error = persistence_ratio(model.schedule, value, ahead, plan.ys)
     # Steps of a noisy engine never promise nothing.
     at_maximum = stochastic | (best.decrement < 0.1)
     return Solution(
@@ -133,12 +135,13 @@ def solution_at(
         observation_noise=unknowns.observation_noise,
         initial_mean=unknowns.initial_mean,
         initial_noise=unknowns.initial_noise,
-        log_likelihood=best.log_likelihood - prior,
+        log_likelihood=value,
         criterion=best.criterion + 2 * prior,
         margin=margin,
         states=states.means,
         state_covariances=states.covariances,
         filtered=states.filtered,
+        predicted=ahead,
         prices=multiples * plan.multiplier * flat,
         path=path,
         start_criteria=winner.criteria + 2 * prior,
@@ -149,7 +152,9 @@ def solution_at(
             margin,
             error,
             joint_relative_variance(here, inverse),
-            jnp.any(plan.coefficients(unknowns.parameters)),
+            moves_states(
+                plan.model.library, plan.coefficients(unknowns.parameters) - plan.zero
+            ),
         ),
         engine=reason,
         substeps=substeps_of(model),
@@ -158,6 +163,14 @@ def solution_at(
         penalty_multiplier=plan.multiplier,
         criterion_name=plan.criterion.name,
     )
+
+
+def moves_states(
+    library: AbstractLibrary, departures: Float[Array, "Nx M"]
+) -> Bool[Array, ""]:
+    """Whether a term that is not constant enters."""
+    constant = ~np.any(library.incidence, axis=0)
+    return jnp.any((departures != 0) & ~constant)
 
 
 def _coefficient_penalties(plan: Plan) -> Float[Array, "Nx M"]:

@@ -51,9 +51,9 @@ def judge(
         criterion: Of the best start.
         done: Whether no change of its terms pays, at a maximum of the likelihood.
         margin: By how much the next best choice of terms is worse.
-        error: Of one-step predictions, relative to persistence.
+        error: Of one-step predictions, relative to persistence or a random walk.
         relative_variance: `joint_relative_variance`.
-        something: Whether any term is left.
+        something: Whether any term but constants is left.
     """
     code = jnp.asarray(Outcome.converged.value)
     # Later lines outrank earlier ones.

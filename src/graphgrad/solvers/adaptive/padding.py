@@ -82,11 +82,12 @@ def without_padding(solution: Solution, rows: int) -> Solution:
         return jax.device_put(np.asarray(values)[:length])
 
     return eqx.tree_at(
-        lambda s: (s.states, s.state_covariances, s.filtered),
+        lambda s: (s.states, s.state_covariances, s.filtered, s.predicted),
         solution,
         (
             cut(solution.states, rows + 1),
             cut(solution.state_covariances, rows + 1),
             cut(solution.filtered, rows),
+            cut(solution.predicted, rows),
         ),
     )

@@ -213,6 +213,7 @@ def in_user_units(
             f.states,
             f.state_covariances,
             f.filtered,
+            f.predicted,
             f.path,
         ),
         found,
@@ -230,6 +231,7 @@ def in_user_units(
             put(xp.asarray(found.states) * s),
             put(xp.asarray(found.state_covariances) * s[:, None] * s),
             put(xp.asarray(found.filtered) * s),
+            put(xp.asarray(found.predicted) * r),
             coefficients(found.path),
         ),
     )

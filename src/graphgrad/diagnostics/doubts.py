@@ -1,0 +1,168 @@
+"""Checks of a fit on its data, of which a right fit fails any in 1 % of cases at most.
+
+They are made after the solver: memory of the one-step residuals, one-step predictions
+beside persistence and an autoregression, and the equations run freely. They compile
+nothing.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..confidence import Stability
+from ..fits.record import Fit
+from ..solution import Doubt
+from .free_run import FAR, run_freely
+from .skill import FEWEST, Skill, one_step_errors, one_step_skill
+
+MEMORY_LEVEL = 1e-4
+"""Level of the test for memory, over all columns; 5 times this with 100 rows."""
+
+SKILL_LEVEL = 1e-3
+"""Level of each comparison with a baseline, over all columns."""
+
+LAGS = 10
+"""Most lags at which residuals are tested for memory; an even number."""
+
+FOUND_AGAIN = 0.5
+"""Share of its terms that refits of a fit should find again."""
+
+
+def find_doubts(fit: Fit) -> tuple[Doubt, ...]:
+    """The checks that a fit by the adaptive solver fails."""
+    errors = one_step_errors(fit)
+    if errors is None:
+        return ()
+    found = [memory_doubt(errors, fit.columns), *skill_doubts(one_step_skill(fit))]
+    found.append(free_run_doubt(fit))
+    return tuple(doubt for doubt in found if doubt is not None)
+
+
+class Memory(NamedTuple):
+    """Autocorrelation of residuals: at the first lag, and the test of all lags."""
+
+    first: float
+    p_value: float
+
+
+def memory(parts: Sequence[np.ndarray]) -> Memory:
+    """Test residuals of one column for autocorrelation; NaN if missing.
+
+    The portmanteau test with the variance of each autocorrelation estimated, which
+    holds for variances that change (Lobato, Nankervis and Savin, International
+    Economic Review 42, 2001).
+
+    Examples:
+        >>> noise = np.random.default_rng(0).normal(size=200)
+        >>> memory([noise]).p_value > 0.01, memory([np.cumsum(noise)]).p_value < 1e-9
+        (True, True)
+    """
+    n = int(sum(np.isfinite(part).sum() for part in parts))
+    lags = min(LAGS, 2 * (n // 10))
+    if n < FEWEST:
+        return Memory(0.0, 1.0)
+    centre = np.nanmean(np.concatenate(parts))
+    centred = [part - centre for part in parts]
+    size = float(np.nanmean(np.concatenate(centred) ** 2))
+    total, first = 0.0, 0.0
+    for lag in range(1, lags + 1):
+        products = np.concatenate([part[lag:] * part[:-lag] for part in centred])
+        products = products[np.isfinite(products)]
+        squares = float(np.sum(products**2))
+        if squares > 0:
+            total += float(np.sum(products)) ** 2 / squares
+        if lag == 1 and size > 0 and len(products):
+            first = float(np.mean(products)) / size
+    return Memory(first, _even_chi2_tail(total, lags))
+
+
+def memory_doubt(errors: Sequence[np.ndarray], columns: Sequence[str]) -> Doubt | None:
+    """The column whose residuals remember most, if that is no chance."""
+    found = [memory([part[:, j] for part in errors]) for j in range(len(columns))]
+    worst = int(np.argmin([each.p_value for each in found]))
+    p = min(1.0, found[worst].p_value * len(columns))
+    if p >= MEMORY_LEVEL:
+        return None
+    first = found[worst].first
+    return Doubt(
+        "memory",
+        first,
+        f"Residuals of {columns[worst]} remember the rows before: autocorrelation "
+        f"{first:.2f} (p = {p:.2g}).",
+    )
+
+
+def skill_doubts(skills: Sequence[Skill]) -> list[Doubt]:
+    """Baselines that predict a column better than the fit, if that is no chance."""
+    doubts = []
+    for check, called in (
+        ("persistence", "Persistence, the last value,"),
+        ("autoregression", "An autoregression of order {order}"),
+    ):
+        worst = min(skills, key=lambda each: getattr(each, f"p_{check}"))
+        p = min(1.0, getattr(worst, f"p_{check}") * len(skills))
+        if p >= SKILL_LEVEL:
+            continue
+        ratio = worst.error / getattr(worst, check)
+        doubts.append(
+            Doubt(
+                check,
+                ratio,
+                f"{called.format(order=worst.order)} predicts the next {worst.column} "
+                f"better: the error of the fit is {ratio:.3g} times as large "
+                f"(p = {p:.2g}).",
+            )
+        )
+    return doubts
+
+
+def free_run_doubt(fit: Fit) -> Doubt | None:
+    """Whether the equations leave the data when they run on their own.
+
+    They run for as many steps as the data have, from the last smoothed state, and from
+    the first one: a series that grows leaves its range from its end, but not from its
+    beginning, if the equations are right.
+    """
+    longest = max(range(len(fit.smoothed)), key=lambda i: len(fit.smoothed[i].mean))
+    found = run_freely(fit, longest, fit.smoothed[longest].mean[[-1, 0]])
+    if found is None:
+        return None
+    gone = np.isnan(found).any(axis=2)
+    if not gone[:, 0].any():
+        return None
+    steps = int(np.argmax(gone[:, 0])) + 1
+    return Doubt(
+        "divergence",
+        float(steps),
+        "Run freely from the last state, the equations diverge: they leave "
+        f"{FAR:g} times the range of the data after {steps} step{'s' * (steps > 1)}.",
+        decisive=bool(gone[:, 1].any()),
+    )
+
+
+def with_stability(fit: Fit, stability: Stability) -> Fit:
+    """The fit, with a doubt if refits find few of its terms again."""
+    doubts = [doubt for doubt in fit.doubts if doubt.check != "stability"]
+    if fit.estimated.any():
+        again = float(np.mean(np.asarray(stability.terms)[fit.estimated]))
+        if again < FOUND_AGAIN:
+            share = f"{100 * again:.0f} %"
+            text = f"Refits on parts of the data find {share} of the terms again."
+            doubts.append(Doubt("stability", again, text))
+    return fit._replace(doubts=tuple(doubts))
+
+
+def _even_chi2_tail(statistic: float, degrees: int) -> float:
+    """Survival function of the chi-squared distribution for even degrees of freedom.
+
+    Examples:
+        >>> round(_even_chi2_tail(18.307, 10), 4)
+        0.05
+    """
+    half, term, total = statistic / 2, 1.0, 1.0
+    for i in range(1, degrees // 2):
+        term *= half / i
+        total += term
+    return min(1.0, math.exp(-half) * total) if half < 700 else 0.0

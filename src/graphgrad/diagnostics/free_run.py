@@ -1,0 +1,104 @@
+"""The equations of a fit on their own: run freely in NumPy, and their signs."""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from ..equations import numpy_function
+from ..fits.record import Fit
+
+FAR = 10.0
+"""Distance from the data, in units of their range, that equations should not reach."""
+
+MOST_EVALUATIONS = 20_000
+"""Most evaluations of the equations that a free run takes."""
+
+ONE_SIGN = 0.9
+"""Share of the rows in which an effect with a sign has this sign."""
+
+
+def run_freely(
+    fit: Fit, number: int, starts: Float[np.ndarray, "runs Nx"]
+) -> Float[np.ndarray, "steps runs Nx"] | None:
+    """States from each start on, for as many steps as a series has, without noise.
+
+    NaN after a run leaves the range of the smoothed states by `FAR`. The inputs are
+    those of the series. None for terms of the user, which NumPy does not have.
+
+    Args:
+        fit: The fit.
+        number: Index of the series.
+        starts: Initial states.
+    """
+    states = fit.smoothed[number].mean
+    steps = min(len(states), MOST_EVALUATIONS // (4 * fit.substeps))
+    step = _equations(fit, step=fit.dt if fit.dynamics == "flow" else None)
+    if step is None or not np.isfinite(states).all():
+        return None
+    inputs = fit.task.inputs
+    acting = None if inputs is None else inputs.series[number].values
+    low, high = states.min(axis=0), states.max(axis=0)
+    reach = FAR * np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
+    x, found = starts, np.full((steps, *starts.shape), np.nan)
+    with np.errstate(all="ignore"):
+        for t in range(steps):
+            # The inputs of a row act in the step that ends there.
+            row = () if acting is None else (acting[(t + 1) % len(acting)],)
+            x = step(x, *row)
+            inside = (np.abs(x - (low + high) / 2) <= reach).all(axis=-1)
+            x = np.where(inside[:, None], x, np.nan)
+            found[t] = x
+            if not inside.any():
+                break
+    return found
+
+
+def edge_signs(fit: Fit) -> Float[np.ndarray, "Nx Nv"]:
+    """Sign of the effect of each variable on each equation, over the smoothed states.
+
+    1 or -1 if the derivative has this sign in 90 % of the rows, 0 if it changes, NaN
+    without an effect, or for terms of the user.
+    """
+    n_states, n_variables = len(fit.layout.states), len(fit.layout.variables)
+    out = np.full((n_states, n_variables), np.nan)
+    function, inputs = _equations(fit), fit.task.inputs
+    x = np.concatenate([estimate.mean for estimate in fit.smoothed])
+    if inputs is not None:
+        acting = np.concatenate([series.values for series in inputs.series])
+        x = np.concatenate([x, acting], axis=1)
+    if function is None or not np.isfinite(x).all():
+        return out
+    flows = (0.0,) if fit.dynamics == "flow" else ()
+
+    def change(at: np.ndarray) -> np.ndarray:
+        u = (at[:, n_states:],) if inputs is not None else ()
+        return function(*flows, at[:, :n_states], *u)
+
+    for j in range(n_variables):
+        # Of the range, so that no rounding decides.
+        size = 1e-3 * float(np.ptp(x[:, j])) or 1e-3
+        move = size * (np.arange(n_variables) == j)
+        with np.errstate(all="ignore"):
+            slopes = change(x + move) - change(x - move)
+        slopes = np.where(np.isfinite(slopes), slopes, 0)
+        some = (slopes != 0).any(axis=0)
+        up, down = (slopes > 0).mean(axis=0), (slopes < 0).mean(axis=0)
+        sign = (up >= ONE_SIGN).astype(float) - (down >= ONE_SIGN)
+        out[:, j] = np.where(some, sign, np.nan)
+    return out
+
+
+def _equations(fit: Fit, step: float | None = None) -> Callable[..., np.ndarray] | None:
+    """The equations in NumPy, or None for terms of the user."""
+    try:
+        return numpy_function(
+            fit.coefficients,
+            fit.layout.library,
+            fit.layout.variables,
+            dynamics=fit.dynamics,
+            step=step,
+            substeps=1 if step is None else fit.substeps,
+        )
+    except ValueError:
+        return None
