@@ -658,11 +658,11 @@ def many_states(n):
 
 
 def test_engine_is_chosen_by_the_model():
-    for n, name in ((60, "gaussian"), (61, "ensemble")):
+    for n, name in ((250, "gaussian"), (251, "ensemble")):
         engine, reason = choose_engine("auto", many_states(n))
         assert type(engine).__name__.lower().startswith(name)
         assert reason.startswith(f"{name}: ")
-        assert ("61 states are many" in reason) == (n == 61)
+        assert ("251 states are many" in reason) == (n == 251)
     heavy = Laplace(jnp.full(2, 0.4))
     for place in (
         lambda m: m.transition.noise,

@@ -9,8 +9,12 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.engines.gaussian import GaussianSmoother
+from graphgrad.solvers.adaptive.ascent import _inverses
+from graphgrad.solvers.adaptive.candidate import begin_exchange
+from graphgrad.solvers.adaptive.exchange import _hopeless
 from graphgrad.solvers.adaptive.proposal import _best, _best_by_rows, _Problem
 from graphgrad.solvers.adaptive.subset import inverse_on
+from graphgrad.solvers.adaptive.unknowns import Unknowns
 
 MODULE = import_module("graphgrad.engines.information")
 NOISES = ("state_noise", "observation_noise")
@@ -78,6 +82,19 @@ def test_information_by_equation_is_the_diagonal_of_the_joint_one():
     np.testing.assert_allclose(rows.coefficients, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_information_of_own_states_is_exact_for_states_that_do_not_act_on_others(
+    monkeypatch,
+):
+    model, ys, states = _separate_states(3)
+    active = jnp.broadcast_to(jnp.arange(4), (3, 4))
+    exact = MODULE.information(model, ys, states, active, noise=NOISES, joint=False)
+    monkeypatch.setattr(MODULE, "MOST_STATES", 2)
+    monkeypatch.setattr(MODULE, "MOST_DERIVATIVES", 900)  # in chunks of rows, too
+    own = MODULE.information(model, ys, states, active, noise=NOISES, joint=False)
+    for one, other in zip(own, exact, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
 def test_information_on_variances_is_exact_for_states_that_do_not_act_on_others(
     monkeypatch,
 ):
@@ -135,6 +152,50 @@ def test_with_a_limit_the_equations_that_gain_most_are_changed():
     )
     found = _best_by_rows(held, jnp.asarray(1))
     assert np.all(found.support[jnp.array([0, 2]), 0])
+
+
+def test_inverses_by_equation_are_those_of_all_equations_together():
+    problem, _ = _problem(3, 6)
+    free = jnp.arange(18) % 4 > 0
+    noise, free_noise = jnp.diag(jnp.arange(1.0, 5.0)), jnp.arange(4) != 2
+    blocks, by_rows = _inverses(problem.metric, noise, free, free_noise)
+    whole = jax.scipy.linalg.block_diag(*problem.metric)
+    inverse, together = _inverses(whole, noise, free, free_noise)
+    joined = jax.scipy.linalg.block_diag(*blocks)
+    np.testing.assert_allclose(joined, inverse, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(by_rows, together, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rise", "promised", "again", "given_up"),
+    [
+        (0.1, 0.1, False, True),
+        (2.0, 0.1, False, False),  # four sweeps of it are enough
+        (0.1, 2.0, False, False),
+        (0.1, 0.1, True, False),  # the best support itself
+    ],
+)
+def test_ascent_that_cannot_catch_up_is_given_up(rise, promised, again, given_up):
+    one, states = jnp.ones(1), jnp.zeros((3, 1))
+    state = begin_exchange(Unknowns(jnp.ones((1, 2)), one, one, one, one), states)
+    low = jnp.asarray(-50.0)
+    state = state._replace(
+        at=state.at._replace(log_likelihood=low),
+        best=state.best._replace(criterion=jnp.asarray(90.0)),
+        sweeps_here=jnp.asarray(5),
+        again=jnp.asarray(again),
+    )
+    reached = state.at._replace(
+        log_likelihood=low + rise,
+        criterion=-2 * (low + rise),
+        decrement=jnp.asarray(promised),
+    )
+    assert _hopeless(reached, state, 10) == given_up
+    # Of a first support, or at the first sweep on another one, nothing is known.
+    first = state._replace(best=state.best._replace(criterion=jnp.asarray(jnp.inf)))
+    assert not _hopeless(reached, first, 10)
+    fresh = state._replace(at=state.at._replace(log_likelihood=-jnp.asarray(jnp.inf)))
+    assert not _hopeless(reached, fresh, 10)
 
 
 @pytest.mark.slow

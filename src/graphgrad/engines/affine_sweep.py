@@ -4,6 +4,7 @@ Forwards, a long series leaves the filtered distributions only. Backwards, each 
 filtered once more: that costs less than to keep all that the filter finds.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from .affine import (
     smooth,
 )
 from .chunks import Rows, in_chunks, scan_chunks
-from .linalg import cubature, root, symmetric
+from .linalg import root, symmetric
 from .sweep import Sweep
 
 State = tuple[Float[Array, "Nx"], Float[Array, "Nx Nx"]]
@@ -165,6 +166,11 @@ def _pair_points(
     """Points of x_{t-1}, means of x_t given each, and the covariance about them."""
     L = root(P)
     follow = jax.scipy.linalg.solve_triangular(L, cross.T, lower=True).T
-    points = cubature(m)
     spread = symmetric(P_next - follow @ follow.T)
-    return m + points @ L.T, m_next + points @ follow.T, spread
+    return m + _points(L), m_next + _points(follow), spread
+
+
+def _points(factor: Float[Array, "Nx Nx"]) -> Float[Array, "P Nx"]:
+    """The points of `cubature` times a factor."""
+    half = math.sqrt(len(factor)) * factor.T
+    return jnp.concatenate([half, -half])

@@ -16,8 +16,8 @@ from ..model import (
 )
 from .sweep import AbstractEngine
 
-MANY_STATES = 60
-"""Number of states above which covariances cost more than an ensemble."""
+MANY_STATES = 250
+"""States above which covariances of all of them at each row need too much memory."""
 
 ENGINES: MutableMapping[str, type[AbstractEngine]] = registries.ENGINES
 

@@ -58,6 +58,7 @@ def scan_chunks(
     rows: Part,
     *,
     reverse: bool = False,
+    most: int | None = None,
 ) -> tuple[Carry, Found]:
     """Like `jax.lax.scan`, but a step takes a chunk of rows; a short series is one.
 
@@ -67,6 +68,7 @@ def scan_chunks(
         start: What is carried, at first.
         rows: Arrays with one entry for each row.
         reverse: Whether to go from the last chunk to the first.
+        most: Most rows of a chunk, where a row is large.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -76,22 +78,25 @@ def scan_chunks(
         (5000.0, 4322.0)
     """
     length = len(jax.tree.leaves(rows)[0])
-    if not in_chunks(length):
+    size = CHUNK if in_chunks(length) else length
+    if most is not None:
+        size = min(size, most)
+    if size == length:
         return step(start, rows)
-    number, rest = divmod(length, CHUNK)
+    number, rest = divmod(length, size)
 
     def divided(leaf: jax.Array) -> jax.Array:
-        return leaf[: number * CHUNK].reshape(number, CHUNK, *leaf.shape[1:])
+        return leaf[: number * size].reshape(number, size, *leaf.shape[1:])
 
     def joined(*leaves: jax.Array) -> jax.Array:
-        whole = leaves[0].reshape(number * CHUNK, *leaves[0].shape[2:])
+        whole = leaves[0].reshape(number * size, *leaves[0].shape[2:])
         return jnp.concatenate([whole, *leaves[1:]])
 
     parts = jax.tree.map(divided, rows)
     if not rest:
         end, found = jax.lax.scan(step, start, parts, reverse=reverse)
         return end, jax.tree.map(joined, found)
-    last = jax.tree.map(lambda leaf: leaf[number * CHUNK :], rows)
+    last = jax.tree.map(lambda leaf: leaf[number * size :], rows)
     if reverse:
         start, of_last = step(start, last)
         end, found = jax.lax.scan(step, start, parts, reverse=True)

@@ -29,6 +29,12 @@ from .sweep import ObservedRow
 MOST_VARIANCES = 16
 """Variances whose joint information is taken; of more, state by state."""
 
+MOST_STATES = 60
+"""States whose coefficients are followed into all states; of more, into their own."""
+
+MOST_DERIVATIVES = 1 << 25
+"""Derivatives of means that are kept at once; of more, rows are taken in chunks."""
+
 
 class Information(NamedTuple):
     """Fisher information of the data on the parameters.
@@ -63,7 +69,8 @@ def information(
         noise: Also compute the information on variances of `"state_noise"` (process
             noise), `"observation_noise"` (measurement noise), or both.
         joint: Whether to compute it for all equations together; if not, for each of
-            them, the others held fixed.
+            them, the others held fixed. With more than `MOST_STATES`, what a
+            coefficient changes in states other than its own is left out then.
     """
     dtype, (Nx, A) = states.dtype, active.shape
     Ny = ys.shape[1]
@@ -76,6 +83,7 @@ def information(
     # Columns: one for each variance, or for each kind of noise.
     kinds = ("state_noise" in noise) + ("observation_noise" in noise)
     m = kinds if pooled else len(numbers)
+    own = not joint and Nx > MOST_STATES
 
     def local(moment, before: Array, after: Array):
         """Expansion of the transition about a state, with the sources of noise."""
@@ -85,20 +93,20 @@ def information(
         if isinstance(scale, GaussianNoise) and not scale.diagonal:
             # By the variances alone, without the covariances.
             assert found.covariance is not None
-            own = jax.vmap(jnp.diag)(eye * jnp.diag(found.covariance))
-            found = found._replace(sources=own)
+            each = jax.vmap(jnp.diag)(eye * jnp.diag(found.covariance))
+            found = found._replace(sources=each)
         if found.sources is None:
             noise = transition.noise_at(before).local(after, found.value)
             sources = squares(noise.factor)
             found = found._replace(sources=sources, covariance=noise.covariance)
         if pooled:  # the sum of all sources
             assert found.covariance is not None
-            own = eye * jnp.diag(found.covariance)
+            every = eye * jnp.diag(found.covariance)
             if not isinstance(scale, GaussianNoise) or scale.diagonal:
-                own = found.covariance
+                every = found.covariance
             if moment is not None:
-                own = jnp.where(moment.fresh, 0, own)
-            found = found._replace(sources=own[None])
+                every = jnp.where(moment.fresh, 0, every)
+            found = found._replace(sources=every[None])
         return found
 
     def chunk(carry: _Carry, rows: Rows) -> tuple[_Carry, None]:
@@ -128,14 +136,23 @@ def information(
                 covariances, filtered, process, measured
             )
             gains = moved.gains
+        alone, products = carry.alone, None
+        if own:
+            blocks = entering.reshape(-1, Nx, Nx, A)
+            alone, products = _own_products(
+                alone, filtered, jnp.einsum("tnna->tna", blocks)
+            )
+            entering = entering[:, :, :0]
         means, predicted = _mean_derivatives(carry.means, filtered, entering, gains)
         each = filtered.whiten @ filtered.row.matrix @ predicted
-        Z, z = jnp.split(each, [Nx * A], axis=2)
+        Z, z = jnp.split(each, [entering.shape[2]], axis=2)
+        if products is None:
+            products = _products(Z, Nx, joint)
         known = carry.noise
         if moved is not None and pooled:
             # As if the noises of a state moved its own innovation only.
-            own = jnp.diagonal(moved.innovations, axis1=2, axis2=3)
-            blocks = 0.5 * jnp.einsum("tin,tjn->ijn", own, own)
+            each = jnp.diagonal(moved.innovations, axis1=2, axis2=3)
+            blocks = 0.5 * jnp.einsum("tin,tjn->ijn", each, each)
             blocks += jnp.einsum("tni,tnj->ijn", z, z)
             known += jnp.einsum("ijn,nk->injk", blocks, eye).reshape(known.shape)
         elif moved is not None:
@@ -144,8 +161,9 @@ def information(
         return _Carry(
             state=(filtered.mean[-1], filtered.covariance[-1]),
             means=means,
+            alone=alone,
             covariances=covariances,
-            coefficients=carry.coefficients + _products(Z, Nx, joint),
+            coefficients=carry.coefficients + products,
             noise=known,
         ), None
 
@@ -153,12 +171,14 @@ def information(
     assert isinstance(initial, GaussianNoise)
     start = _Carry(
         state=(model.initial_mean, initial.covariance),
-        means=jnp.zeros((Nx, Nx * A + m), dtype),
+        means=jnp.zeros((Nx, m if own else Nx * A + m), dtype),
+        alone=jnp.zeros((Nx, A if own else 0), dtype),
         covariances=jnp.zeros((m, Nx, Nx), dtype),
         coefficients=jnp.zeros((Nx * A, Nx * A) if joint else (Nx, A, A), dtype),
         noise=jnp.zeros((len(numbers), len(numbers)), dtype),
     )
-    end, _ = scan_chunks(chunk, start, Rows.of(model, ys, states))
+    most = max(1, MOST_DERIVATIVES // (Nx * (Nx * A + m)))
+    end, _ = scan_chunks(chunk, start, Rows.of(model, ys, states), most=most)
     if not numbers:
         return Information(end.coefficients, None)
     every = jnp.zeros((Nx + Ny, Nx + Ny), dtype)
@@ -177,12 +197,45 @@ def _products(
     return jnp.einsum("tyna,tynb->nab", Z, Z)
 
 
+def _own_products(
+    start: Float[Array, "Nx A"], filtered: Filtered, entering: Float[Array, "T Nx A"]
+) -> tuple[Float[Array, "Nx A"], Float[Array, "Nx A A"]]:
+    """The same blocks, as if a coefficient moved the state of its equation only.
+
+    Args:
+        start: Derivatives of the filtered mean before the first row.
+        filtered: Of the filter.
+        entering: By how much each step moves the predicted mean.
+
+    Returns:
+        Derivatives of the last filtered mean, and the blocks.
+    """
+    F, shrink = filtered.row.slope, filtered.shrink
+    diagonals = (
+        jnp.einsum("tii->ti", F),
+        jnp.einsum("tij,tji->ti", shrink, F),
+        jnp.einsum("tii->ti", shrink),
+    )
+
+    def step(dm: Array, inputs: tuple[Array, ...]) -> tuple[Array, Array]:
+        slope, back, shrink, entering = inputs
+        predicted = slope[:, None] * dm + entering
+        return back[:, None] * dm + shrink[:, None] * entering, predicted
+
+    end, predicted = jax.lax.scan(step, start, (*diagonals, entering))
+    seen = jnp.sum((filtered.whiten @ filtered.row.matrix) ** 2, axis=1)
+    z = jnp.sqrt(seen)[:, :, None] * predicted
+    return end, jnp.einsum("tna,tnb->nab", z, z)
+
+
 class _Carry(NamedTuple):
     """What the rows so far leave to the next ones.
 
     Attributes:
         state: Filtered mean and covariance.
         means: Derivatives of the mean.
+        alone: Derivatives of each state's mean in the coefficients of its equation, if
+            only these are followed.
         covariances: Derivatives of the covariance in logarithms of variances.
         coefficients: Information on the coefficients.
         noise: That on the logarithms of the variances.
@@ -190,6 +243,7 @@ class _Carry(NamedTuple):
 
     state: tuple[Float[Array, "Nx"], Float[Array, "Nx Nx"]]
     means: Float[Array, "Nx k"]
+    alone: Float[Array, "Nx A"]
     covariances: Float[Array, "m Nx Nx"]
     coefficients: Float[Array, "*Nx n n"]
     noise: Float[Array, "m m"]

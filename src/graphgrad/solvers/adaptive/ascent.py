@@ -47,7 +47,8 @@ class ScoringStep(NamedTuple):
         variances: Of the logarithms of the variances.
         decrement: Rise in log-likelihood that it promises.
         damping: With which it was made.
-        metric: Damped information on the active parameters.
+        metric: Damped information on the active parameters: a matrix, or one for each
+            equation.
         inverse: Of the metric on the support, zeros elsewhere.
     """
 
@@ -55,8 +56,8 @@ class ScoringStep(NamedTuple):
     variances: Float[Array, "m"]
     decrement: Float[Array, ""]
     damping: Float[Array, ""]
-    metric: Float[Array, "n n"]
-    inverse: Float[Array, "n n"]
+    metric: Float[Array, "*R k k"]
+    inverse: Float[Array, "*R k k"]
 
 
 def take_step(
@@ -107,26 +108,23 @@ def scoring_step(
     model, unknowns, gradient = point.model, point.unknowns, point.model.gradient
     known = model.information
     damping = damping_of(state, engine).astype(gradient.dtype)
-    # Coefficients and noises in one block matrix: one factorisation.
-    n, m = len(gradient), len(state.step[1])
-    metric = known.coefficients + damping * jnp.diag(jnp.diag(known.coefficients))
-    matrix = jnp.zeros((n + m, n + m), gradient.dtype).at[:n, :n].set(metric)
+    m = len(state.step[1])
+    metric = damped(known.coefficients, damping)
+    noise_metric = jnp.zeros((m, m), gradient.dtype)
     noise_gradient = jnp.zeros_like(model.noise_gradient)
     if known.noise is not None:
         noise_gradient = model.noise_gradient + NOISE_PRIOR
         # The information on a small variance vanishes with it: damped, or steps
         # overshoot.
         diagonal = 1 + 100 * damping * jnp.diag(known.noise)
-        matrix = matrix.at[n:, n:].set(known.noise + jnp.diag(diagonal))
-    free = jnp.concatenate(
-        [
-            model.support & ~_held(point, plan),
-            free_variances(unknowns, learn, plan),
-        ]
+        noise_metric = known.noise + jnp.diag(diagonal)
+    free = model.support & ~_held(point, plan)
+    inverse, noise_inverse = _inverses(
+        metric, noise_metric, free, free_variances(unknowns, learn, plan)
     )
-    inverse = inverse_on(matrix, free)
-    parameters = inverse[:n, :n] @ gradient
-    wished = jnp.clip(inverse[n:, n:] @ noise_gradient, -1, 1)
+    inside = gradient.reshape(metric.shape[:-1])
+    parameters = jnp.einsum("...ab,...b->...a", inverse, inside).ravel()
+    wished = jnp.clip(noise_inverse @ noise_gradient, -1, 1)
     # The expected information may be less than the curvature: a variance that was
     # passed by is come back to by half, or it would be passed by for ever.
     passed = wished * state.step[1] < 0
@@ -134,9 +132,34 @@ def scoring_step(
     lowest = jnp.pad(unknowns.state_noise <= plan.floor, (0, m - len(plan.floor)))
     variances = jnp.where(lowest, jnp.maximum(halved, 0), halved)
     decrement = gradient @ parameters + noise_gradient @ variances
-    return ScoringStep(
-        parameters, variances, decrement, damping, metric, inverse[:n, :n]
-    )
+    return ScoringStep(parameters, variances, decrement, damping, metric, inverse)
+
+
+def damped(
+    information: Float[Array, "*R k k"], damping: Float[Array, ""]
+) -> Float[Array, "*R k k"]:
+    """With more of the diagonal."""
+    eye = jnp.eye(information.shape[-1], dtype=information.dtype)
+    return information + damping * information * eye
+
+
+def _inverses(
+    metric: Float[Array, "*R k k"],
+    noise_metric: Float[Array, "m m"],
+    free: Bool[Array, "n"],
+    free_noise: Bool[Array, "m"],
+) -> tuple[Float[Array, "*R k k"], Float[Array, "m m"]]:
+    """Inverses of both metrics on what is free, zeros elsewhere."""
+    if metric.ndim == 3:
+        inverse = jax.vmap(inverse_on)(metric, free.reshape(metric.shape[:-1]))
+        first = 0 * inverse.ravel()[0]  # what must be factored before
+        return inverse, inverse_on(noise_metric + first, free_noise)
+    # Coefficients and noises in one block matrix: one factorisation.
+    n, m = len(free), len(free_noise)
+    matrix = jnp.zeros((n + m, n + m), metric.dtype)
+    matrix = matrix.at[:n, :n].set(metric).at[n:, n:].set(noise_metric)
+    both = inverse_on(matrix, jnp.concatenate([free, free_noise]))
+    return both[:n, :n], both[n:, n:]
 
 
 def damping_of(state: Exchange, engine: AbstractEngine) -> Float[Array, ""]:

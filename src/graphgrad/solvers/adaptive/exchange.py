@@ -15,11 +15,19 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ...engines.sweep import AbstractEngine
 from ..trees import all_finite, where_each
-from .ascent import Point, ScoringStep, damping_of, scoring_step, take_step
+from .ascent import (
+    Point,
+    ScoringStep,
+    damped,
+    damping_of,
+    scoring_step,
+    take_step,
+)
 from .candidate import Candidate, Exchange, begin_exchange, no_step, row_deviances
 from .columns import scatter
 from .plan import Plan
 from .proposal import Maximum, propose
+from .quadratic_model import FEW_COEFFICIENTS
 from .subset import inverse_on
 
 TOLERANCE = 0.01
@@ -50,12 +58,15 @@ def exchange(
         sweeps: Most sweeps in all.
         most_here: Most sweeps on one support; a stochastic engine makes all of them.
     """
+    joint = plan.linear_map is not None or plan.base.size <= FEW_COEFFICIENTS
 
     def unfinished(state: Exchange) -> Bool[Array, ""]:
         return ~state.done & (state.sweeps < sweeps)
 
     def one(state: Exchange) -> Exchange:
-        ascended, maximum = ascend(key, state, plan, most_here, engine, learn)
+        ascended, maximum = ascend(
+            key, state, plan, most_here, engine, learn, joint=joint
+        )
         # The search takes no steps where it is not needed.
         limit = jnp.where(maximum.reached, maximum.limit, 0)
         changed = change_terms(ascended, maximum._replace(limit=limit), plan)
@@ -72,17 +83,22 @@ def ascend(
     engine: AbstractEngine,
     learn: tuple[str, ...],
     size: int | None = None,
+    joint: bool = True,
 ) -> tuple[Exchange, Maximum]:
     """One sweep, and the quadratic model there.
 
     Its `reached` says whether the terms are to be changed by it. It is that in `size`
     terms of each equation, at least those of the support: the fewer, the faster. None
-    is as many as terms are exchanged with.
+    is as many as terms are exchanged with. If it is not `joint`, equations are taken to
+    be independent.
     """
-    point = take_step(key, state, plan, engine, learn, size)
+    point = take_step(key, state, plan, engine, learn, size, joint)
     step = scoring_step(point, state, plan, engine, learn)
     verdict = _accept(point, step, state, engine, most_here)
     reached = _reached(point, step, verdict, plan)
+    if not engine.stochastic:
+        given_up = verdict.accepted & _hopeless(reached, state, most_here)
+        verdict = verdict._replace(maximum=verdict.maximum | given_up)
     decision = _decide(reached, verdict, state)
     gain = _gain(state, engine, most_here)
     maximum = _maximum(point, state, decision.change, step.metric, step.inverse)
@@ -99,9 +115,8 @@ def survey(
 ) -> Maximum:
     """The quadratic model of `ascend` in `size` terms of each equation by itself."""
     point = take_step(key, state, plan, engine, learn, size, joint=False)
-    model, damping = point.model, damping_of(state, engine)
-    blocks = model.information.coefficients
-    metric = blocks + damping * blocks * jnp.eye(blocks.shape[-1], dtype=blocks.dtype)
+    model = point.model
+    metric = damped(model.information.coefficients, damping_of(state, engine))
     inside = model.support.reshape(model.active.shape)
     inverse = jax.vmap(inverse_on)(metric, inside)
     return _maximum(point, state, jnp.array(True), metric, inverse)
@@ -208,6 +223,20 @@ def _reached(
         row_criteria=deviances + jnp.sum(penalties, axis=1),
         decrement=step.decrement,
     )
+
+
+def _hopeless(
+    reached: Candidate, state: Exchange, most_here: Int[Array, ""] | int
+) -> Bool[Array, ""]:
+    """Whether the sweeps that are left would not make a support better than the best.
+
+    Not even if each raised the log-likelihood by as much as this one did, or as the
+    next step promises.
+    """
+    rise = reached.log_likelihood - state.at.log_likelihood
+    left = jnp.maximum(most_here - state.sweeps_here - 1, 0)
+    hoped = 2 * left * jnp.maximum(rise, reached.decrement)
+    return ~state.again & (reached.criterion - hoped > state.best.criterion)
 
 
 class _Decision(NamedTuple):

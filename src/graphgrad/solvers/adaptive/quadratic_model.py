@@ -18,6 +18,10 @@ from .statistics import CompletedSums, completed_sums
 from .unknowns import model_unknowns, observation_squares
 from .variances import noise_gradient
 
+FEW_COEFFICIENTS = 200
+"""Coefficients of which the whole information costs little."""
+
+
 MOST_COEFFICIENTS = 640
 """Coefficients whose joint information is taken; of more, those that matter most."""
 

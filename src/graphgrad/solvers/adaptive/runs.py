@@ -13,15 +13,13 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ...compiling import compiled
+from ...engines.information import MOST_STATES
 from ...engines.sweep import AbstractEngine
 from .candidate import Exchange
 from .exchange import ascend, change_terms, survey
 from .plan import Plan
 from .proposal import Maximum
-from .quadratic_model import active_terms
-
-FEW_COEFFICIENTS = 200
-"""Coefficients of which the whole information costs little."""
+from .quadratic_model import FEW_COEFFICIENTS, active_terms
 
 Explored = dict[bytes, Exchange]
 """Where the ascents on supports led, by the support."""
@@ -36,9 +34,10 @@ def ascend_once(
     engine: AbstractEngine,
     learn: tuple[str, ...],
     size: int | None,
+    joint: bool = True,
 ) -> tuple[Exchange, Maximum]:
     """One sweep and the quadratic model there, compiled."""
-    return ascend(key, state, plan, most_here, engine, learn, size)
+    return ascend(key, state, plan, most_here, engine, learn, size, joint)
 
 
 survey_once = compiled(survey)
@@ -77,6 +76,7 @@ def exchange_each(
         sweeps: Most sweeps of a start.
         watch: Called with each start now and then.
     """
+    joint = plan.linear_map is not None or plan.model.n_states <= MOST_STATES
 
     def finished(state: Exchange) -> Exchange:
         passed: list[bytes] = []
@@ -91,7 +91,7 @@ def exchange_each(
             size = fewest_terms(state, plan)
             before = state
             state, maximum = ascend_once(
-                key, state, plan, np.int32(most_here), engine, learn, size
+                key, state, plan, np.int32(most_here), engine, learn, size, joint
             )
             if maximum.reached:
                 if size is not None:  # terms are exchanged with more of them

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ...engines.information import Information, information
+from ...engines.information import MOST_STATES, Information, information
 from ...engines.linalg import inverse_root
 from ..trees import entry
 from .columns import gather
@@ -80,6 +80,7 @@ def restricted(
     """
     Nx, M = plan.base.shape
     terms = unknowns.parameters != 0
+    joint = plan.linear_map is not None or Nx <= MOST_STATES
     if plan.linear_map is None:
         active = jax.lax.top_k(terms.astype(plan.base.dtype), min(16, M))[1]
         support = gather(terms, active).ravel()
@@ -92,20 +93,25 @@ def restricted(
             state_noise=unknowns.state_noise * jnp.exp(log_factor)
         )
         model = plan.build(scaled, learn)
-        return information(model, plan.ys, trajectory, active, noise=("state_noise",))
+        noise = ("state_noise",)
+        return information(model, plan.ys, trajectory, active, noise=noise, joint=joint)
 
     # Differences, as three runs of one program compile faster than a derivative.
     logs = jnp.asarray([-LOG_STEP, 0.0, LOG_STEP], plan.base.dtype)
     each = jax.lax.map(known, logs)
     less, here, more = (entry(each, i) for i in range(3))
     change = (more.coefficients - less.coefficients) / (2 * LOG_STEP)
-    covariance = plan.coefficient_covariance(
-        inverse_on(plan.parameter_information(here.coefficients), support)
-    )
-    lost = -jnp.sum(covariance * change.T, axis=1)
+    if joint:
+        covariance = plan.coefficient_covariance(
+            inverse_on(plan.parameter_information(here.coefficients), support)
+        )
+    else:
+        inside = support.reshape(active.shape)
+        covariance = jax.vmap(inverse_on)(here.coefficients, inside)
+    lost = -jnp.sum(covariance * change.mT, axis=-1)
     slope = 0.5 * jnp.sum(lost.reshape(active.shape), axis=1) + 1 / 3 - NOISE_PRIOR
     assert here.noise is not None
     metric = here.noise[:Nx, :Nx] + jnp.eye(Nx, dtype=slope.dtype)
-    metric += 0 * covariance[0, 0]  # factored after the other one
+    metric += 0 * covariance.ravel()[0]  # factored after the other one
     whiten = inverse_root(metric)
     return unknowns.state_noise * jnp.exp(jnp.clip(whiten.T @ (whiten @ slope), -1, 1))
