@@ -52,7 +52,9 @@ def test_units_do_not_matter(series: np.ndarray, dynamics: str) -> None:
         np.testing.assert_allclose(sure, before, atol=1e-6)
         forecast = model.forecast(20, members=50)
         np.testing.assert_allclose(forecast.mean / size, ahead.mean, rtol=1e-6)
-        np.testing.assert_allclose(forecast.band() / size[:, None], ahead.band(), rtol=1e-5)
+        np.testing.assert_allclose(
+            forecast.band() / size[:, None], ahead.band(), rtol=1e-5
+        )
 
 
 def test_constraints_keep_the_units_of_the_user() -> None:

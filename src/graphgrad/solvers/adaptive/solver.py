@@ -43,11 +43,11 @@ from .substeps import (
     with_substeps,
 )
 from .units import (
+    callback_in_user_units,
     constraints_in,
     in_standard_units,
     in_user_units,
     standard_units,
-    told_in_user_units,
 )
 from .unknowns import LEARNABLE, fitted
 from .windows import window_sizes, windows
@@ -139,7 +139,7 @@ def adaptive(
         model, ys = in_standard_units(units, model, ys)
         search = search._replace(ys=ys, constraints=constraints_in(units, resolved))
         if callback is not None:
-            search = search._replace(callback=told_in_user_units(units, callback))
+            search = search._replace(callback=callback_in_user_units(units, callback))
     if traced:
         found = _solution(search, model, reason)
     else:

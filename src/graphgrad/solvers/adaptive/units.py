@@ -70,10 +70,10 @@ def standard_units(model: StateSpaceModel, ys: Any) -> Units | None:
     states = observed
     if seen.matrix is not None:
         back = xp.linalg.pinv(xp.asarray(seen.matrix))
-        told = xp.diag(back @ xp.asarray(seen.matrix)) > 0.5
+        direct = xp.diag(back @ xp.asarray(seen.matrix)) > 0.5
         spread = xp.sqrt(back**2 @ observed**2)
         first = xp.sqrt(xp.asarray(_variances(model.initial_noise)))
-        states = _positive(xp, xp.where(told, spread, first))
+        states = _positive(xp, xp.where(direct, spread, first))
     states = xp.where(bound[:n], 1, states)
     if seen.matrix is None:
         observed = states
@@ -237,8 +237,8 @@ def in_user_units(
     )
 
 
-def told_in_user_units(units: Units, callback: Callable) -> Callable:
-    """A callback that is told coefficients and likelihood in the user's units."""
+def callback_in_user_units(units: Units, callback: Callable) -> Callable:
+    """A callback that gets coefficients and likelihood in the user's units."""
     shift = float(np.sum(units.values * np.log(units.observed)))
 
     def tell(progress: Any) -> Any:
