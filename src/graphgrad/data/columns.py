@@ -12,39 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import check_choice
+from .choice import Choice, choose_columns
 from .numerals import MISSING, number, plain_floats
-from .stamps import clock_columns, is_clock
 from .workbooks import sheet_cells, sheet_columns
 
 BLOCK = 65_536
 """Rows that are converted to numbers at a time."""
 
-UNNAMED = ("", "Unnamed: 0", "__index_level_0__")
-"""Names of a first column that is the index of a frame."""
-
 Cells = dict[str, Any]
 """Columns by name: arrays of floats or dates, or lists of text."""
-
-
-class Choice(NamedTuple):
-    """The columns of a file.
-
-    Attributes:
-        clock: Columns of times: none, one, or parts of dates.
-        index: A first column without a name, unless it is the clock.
-        chosen: The other columns that are wanted.
-    """
-
-    clock: list[str]
-    index: str | None
-    chosen: list[str]
-
-    @property
-    def wanted(self) -> list[str]:
-        """All columns to read."""
-        index = [] if self.index is None else [self.index]
-        return [*self.clock, *index, *self.chosen]
 
 
 class Read(NamedTuple):
@@ -71,6 +47,7 @@ def csv_columns(
         missing: Text of missing values, in lower case.
         texts: Columns that are read as text, also if they hold numbers.
     """
+    reader: Any = None
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             line = next((line for line in file if line.strip()), "")
@@ -85,7 +62,7 @@ def csv_columns(
             headed = any(number(cell, missing) is None for cell in first)
             if not headed:
                 names = [f"x{i + 1}" for i in range(len(first))]
-            choice = _choose(path, names, columns, time, headed=headed)
+            choice = choose_columns(path, names, columns, time, headed=headed)
             rows = _records(path, reader, len(names), delimiter)
             if not headed:
                 rows = _after(first, rows)
@@ -199,7 +176,7 @@ def excel_columns(
 ) -> Read:
     """The same as `csv_columns` for the first sheet of an Excel workbook."""
     names, sheet = sheet_columns(path)
-    choice = _choose(path, names, columns, time, headed=True)
+    choice = choose_columns(path, names, columns, time, headed=True)
     wanted = {name: sheet[names.index(name)] for name in choice.wanted}
     return Read(choice, {n: sheet_cells(cells, missing) for n, cells in wanted.items()})
 
@@ -215,7 +192,7 @@ def parquet_columns(
 
     try:
         names = list(pl.read_parquet_schema(path))
-        choice = _choose(path, names, columns, time, headed=True)
+        choice = choose_columns(path, names, columns, time, headed=True)
         frame = pl.read_parquet(path, columns=choice.wanted)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
@@ -231,55 +208,3 @@ def parquet_columns(
         else:
             cells[name] = sheet_cells(column.to_list(), missing)
     return Read(choice, cells)
-
-
-def _choose(
-    path: Path,
-    names: list[str],
-    columns: Sequence[str] | None,
-    time: str | None,
-    *,
-    headed: bool,
-) -> Choice:
-    """The columns of times, if any, and the columns to read."""
-    twice = next((name for name in names if name and names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(
-            f"`data` must have a name of its own for each column, got {twice!r} more "
-            f"than once in {path}. Rename one of them."
-        )
-    index = next((name for name in UNNAMED if headed and _is_index(name, names)), None)
-    named = [name for name in names if name != index] if headed else []
-    if time == "index" and index is not None:
-        clock = [index]
-    elif time is not None:
-        clock = [check_choice("--time", time, names)]
-    else:
-        if columns is not None and any(map(is_clock, named)):
-            named = [name for name in named if is_clock(name) or name in columns]
-        remedy = "Name one in --time and the others to read in --columns, or rename."
-        clock = clock_columns(named, argument="data", remedy=remedy)
-    chosen = [name for name in names if name not in (*clock, index)]
-    if columns is not None:
-        chosen = [check_choice("--columns", name, chosen) for name in columns]
-    left = clock_columns(chosen, argument="data") if headed and time else []
-    if left:
-        raise ValueError(
-            f"`data` must have its times once, got --time {time} and columns "
-            f"{', '.join(left)}. Leave these out with --columns, or rename them."
-        )
-    if not chosen:
-        raise ValueError(
-            f"`data` must have a column other than the times, got {names}."
-        )
-    if "" in chosen:
-        raise ValueError(
-            f"`data` must name each column, got none for column {names.index('') + 1}. "
-            "Name it, or choose others with --columns."
-        )
-    return Choice(clock, None if index in clock else index, chosen)
-
-
-def _is_index(name: str, names: list[str]) -> bool:
-    """Whether this is the index of a frame: first, or last in a Parquet file."""
-    return names[:1] == [name] or (name.startswith("__index") and name in names)

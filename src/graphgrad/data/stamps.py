@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_numbers
+from .calendars import calendar_dates, compact_dates, times_of_day
 from .clock import Stamps
 from .dates import parse_dates
 
@@ -89,14 +90,14 @@ def column_stamps(
     if len(names) == 1:
         values = cells[0]
         if lower == ["date"]:
-            values = _compact_dates(values)
+            values = compact_dates(values)
         unit = lower[0] if lower[0] in ALONE else None
         values = _plain(source, values, argument, day_first)
         return Stamps(source, values, unit if values.dtype.kind == "f" else None)
     if lower == ["date", "time"]:
         days = _plain(source, cells[0], argument, day_first)
-        return Stamps(source, days + _times_of_day(cells[1]))
-    dates = _calendar(argument, dict(zip(lower, cells, strict=True)))
+        return Stamps(source, days + times_of_day(cells[1]))
+    dates = calendar_dates(argument, dict(zip(lower, cells, strict=True)))
     return Stamps(source, dates)
 
 
@@ -215,56 +216,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return str(value).removesuffix(".000000").removesuffix("T00:00:00")
-
-
-def _compact_dates(values: Any) -> Any:
-    """Numbers such as 20240531 as dates, if all are."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" or not len(array):
-        return values
-    whole = np.isfinite(array).all() and (array == np.floor(array)).all()
-    if not whole or array.min() < 1000_01_01 or array.max() > 9999_12_31:
-        return values
-    number = array.astype("int64")
-    month, day = number // 100 % 100, number % 100
-    if ((month < 1) | (month > 12) | (day < 1) | (day > 31)).any():
-        return values
-    return [f"{n // 10000}-{n // 100 % 100:02}-{n % 100:02}" for n in number.tolist()]
-
-
-def _times_of_day(cells: Any) -> np.ndarray:
-    """Times of day, such as 18:30 or 18.30.00, as timedelta64[us]."""
-    texts = [f"{cell:g}:00" if isinstance(cell, float) else str(cell) for cell in cells]
-    stamps = parse_dates([f"1970-01-01 {text}" for text in texts], "column time", "y")
-    return stamps - np.datetime64("1970-01-01", "us")
-
-
-def _calendar(argument: str, parts: Mapping[str, Any]) -> np.ndarray:
-    """Dates from columns of years, quarters, months, days, hours, ..."""
-    numbers = {}
-    for name, cells in parts.items():
-        array = check_numbers(argument, cells, f"Column {name!r} is a part of dates.")
-        low, high = _RANGES[name]
-        if name == "day" and not {"month", "quarter"} & set(parts):
-            high = 366  # of the year
-        bad = np.flatnonzero(~((array >= low) & (array <= high)) | (array % 1 != 0))
-        if len(bad):
-            raise ValueError(
-                f"`{argument}` must have whole numbers from {low} to {high} in column "
-                f"{name!r}, a part of dates, got {array[bad[0]]:g} in row "
-                f"{bad[0] + 1}. Correct it, or drop or rename the column."
-            )
-        numbers[name] = array.astype("int64")
-    month = numbers.get("month", 3 * numbers.get("quarter", 1) - 2)
-    dates = (12 * (numbers["year"] - 1970) + month - 1).astype("datetime64[M]")
-    dates = dates.astype("datetime64[us]")
-    for name, code in (("day", "D"), ("hour", "h"), ("minute", "m"), ("second", "s")):
-        less = 1 if name == "day" else 0
-        dates = dates + (numbers.get(name, less) - less) * np.timedelta64(1, code)
-    return dates
-
-
-_RANGES = {
-    **{"year": (-100_000, 100_000), "quarter": (1, 4), "month": (1, 12)},
-    **{"day": (1, 31), "hour": (0, 24), "minute": (0, 59), "second": (0, 60)},
-}
