@@ -53,6 +53,8 @@ def _fails(*arguments):
         ("year,x\n1,2\n1,3\n2,4\n", "Give columns beside it that complete the date"),
         ("quarter,x\n1,2\n2,3\n3,4\n", "a column of years beside parts of dates"),
         ("date,year,x\n1,1,2\n2,2,3\n3,3,4\n", "got columns date, year"),
+        ("x\n1\n-9999\n2\n3\n", "Give --missing -9999 if it means missing"),
+        ("date,x\n1/2/99,1\n2/2/99,2\n3/2/99,4\n", "--day-first or --no-day-first"),
         ("t,x\n1,2\n,3\n3,4\n", "a time for each row, got nan in row 2"),
         ("t,x\n2024-05-31,2\nlater,3\n3,4\n", "got 'later' in row 2, column 't'"),
     ],
@@ -60,6 +62,18 @@ def _fails(*arguments):
 def test_tables_that_cannot_be_fitted(place, text, complaint):
     Path("bad.csv").write_text(text)
     assert complaint in _fails("fit", "bad.csv")
+
+
+def test_options_of_files_are_used(place):
+    """As the next complaint shows."""
+    Path("bad.csv").write_text("x,y\n1,2\n-9999,3\n2,1\n3,4\n")
+    complaint = _fails("fit", "bad.csv", "--missing", "-9999", "--dynamics", "flow")
+    assert "without times, got flow" in complaint
+    Path("bad.csv").write_text("date,x\n1/2/1999,1\n2/2/1999,1\n3/2/1999,1\n")
+    assert "columns that vary" in _fails("fit", "bad.csv", "--day-first")
+    assert "`--time-unit` must be one of 'auto', 'second'" in _fails(
+        "fit", "good.csv", "--time-unit", "fortnight"
+    )
 
 
 def test_files_that_are_no_tables(place):

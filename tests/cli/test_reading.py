@@ -7,10 +7,18 @@ import polars as pl
 import pytest
 
 from graphgrad.cli.options import DEFAULTS, gather, write_config
-from graphgrad.cli.preview import preview, step
+from graphgrad.cli.preview import (
+    COMPILING,
+    FIRST_ROWS,
+    duration,
+    memory,
+    preview,
+    step,
+)
 from graphgrad.data import columns
 from graphgrad.data.clock import shown_times
 from graphgrad.data.files import read_table
+from graphgrad.solvers.adaptive import windows
 
 NAN = np.nan
 
@@ -112,10 +120,44 @@ def test_expected_duration_of_long_series(tmp_path):
     assert lines[2].startswith("Dynamics: map, x[t+1] = C phi(x), since there are no")
     assert lines[3].startswith("Expected duration: about 5 min")
     timed = list(preview(table, {**options, "dt": 0.1}))
-    assert timed[3].startswith("Expected duration: about 10 min")
+    assert timed[3].startswith("Expected duration: about 11 min")
     first = table.series._replace(values=table.series.values[:200])
     short = table._replace(series=first)
     assert len(list(preview(short, options))) == 3
+
+
+@pytest.mark.parametrize(
+    ("states", "terms", "rows", "kind", "seconds", "gigabytes"),
+    [
+        (3, 10, 100, "map", 0.14, 0.49),
+        (3, 10, 1000, "map", 0.57, 0.59),
+        (3, 10, 10_000, "map", 2.6, 0.67),
+        (3, 10, 100_000, "map", 16, 1.1),
+        (3, 10, 1_000_000, "map", 154, 2.6),
+        (3, 10, 100, "flow", 0.47, 0.53),
+        (3, 10, 1000, "flow", 1.2, 0.69),
+        (3, 10, 10_000, "flow", 4.8, 0.79),
+        (3, 10, 100_000, "flow", 33, 1.4),
+        (3, 10, 1_000_000, "flow", 374, 3.2),
+        (6, 28, 200, "map", 1.1, 0.55),
+        (10, 66, 200, "map", 7.2, 0.69),
+        (20, 231, 200, "map", 40, None),
+        (40, 861, 200, "map", 132, None),
+        (20, 1771, 100, "map", 138, None),
+    ],
+)
+def test_expectations_are_near_measured_fits(
+    states, terms, rows, kind, seconds, gigabytes
+):
+    """Within a factor of 2 of `docs/speed.md`, with compiled programs."""
+    expected = duration(rows, states, terms, kind) - COMPILING[kind]
+    assert 0.5 < expected / seconds < 2
+    if gigabytes is not None:
+        assert 0.5 < memory(rows, states) / gigabytes < 2
+
+
+def test_windows_are_those_of_the_solver():
+    assert FIRST_ROWS == windows.FIRST_ROWS
 
 
 def test_config_round_trip(tmp_path):

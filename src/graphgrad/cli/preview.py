@@ -12,31 +12,36 @@ from ..data.files import Table
 from ..data.series import Panel, Series, step_length, time_line
 from ..registries import MOTIONS, default_dynamics
 
-COMPILING = 20
-"""Seconds of compilation of a first fit, on two idle cores."""
+COMPILING = {"map": 10, "difference": 10, "flow": 14}
+"""Seconds until a first fit is compiled, on two idle cores."""
 
-PACE = 3e-4
-"""Seconds of a fit per row, state and term, within a factor of about 3.
+PACE = 3.7e-5
+"""Seconds of a fit of a map per row, state and term, with compiled programs.
 
-Measured: 2 states, 6 terms, 1000 rows 7 s; 3 states, 10 terms, 1000 rows 9 to 17 s and
-10 000 rows 174 s; 20 states, 231 terms, 200 rows 155 s; 1771 terms, 100 rows 380 s.
+Within a factor of 2 of the fits in `docs/speed.md`, whose data have equations of such
+terms: 3 to 40 states, 100 to 1 000 000 rows.
 """
 
-ALL_ROWS = 768
-"""Rows of a series that all stages of a fit use, if all states are observed."""
+PACE_OF_ALL = 3e-4
+"""The same if some states are not observed: all stages use all rows."""
 
-OTHERS = 1 / 50
-"""Duration of the other rows, relative to these.
+FIRST_ROWS = 512
+"""Rows in which terms are looked for at first, as in the solver's windows."""
 
-Measured: 3 states, 10 terms, 100 000 rows 16 s, 1 000 000 rows 164 s with
-compilation.
-"""
+OTHERS = 0.14
+"""Duration of the other rows, relative to these."""
 
-FLOW = 2
+FLOW = 2.3
 """Duration of a flow relative to a map, with one substep per interval."""
 
-SHORT = 60
+MEMORY = 0.6, 2.3e-7
+"""Gigabytes of a process, and per row and squared number of states."""
+
+SHORT = 20
 """Shortest expected duration, in seconds, that is printed."""
+
+SMALL = 2.0
+"""Most expected memory, in gigabytes, that is not worth a line."""
 
 
 def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
@@ -66,15 +71,15 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
         f"equation;{driven}{learnt}"
     )
     yield dynamics
-    rows = T if hidden else min(T, ALL_ROWS) + OTHERS * max(T - ALL_ROWS, 0)
-    seconds = duration(rows, len(states), n_terms)
-    if dynamics_of(table, options)[0] == "flow":
-        seconds *= FLOW
-    if options["solver"] == "adaptive" and seconds > SHORT:
+    kind = dynamics_of(table, options)[0]
+    seconds = duration(T, len(states), n_terms, kind, hidden=bool(hidden))
+    gigabytes = memory(T, len(states))
+    if options["solver"] == "adaptive" and (seconds > SHORT or gigabytes > SMALL):
         most = "" if seconds < 3600 else " Try a part of the rows first."
         yield (
-            f"Expected duration: about {_rounded(seconds)} on two cores, within a "
-            f"factor of 3.{most}"
+            f"Expected duration: about {_rounded(seconds)} on two cores, with "
+            f"{gigabytes:.1f} GB of memory; ten times as long if no equations of these "
+            f"terms fit the data.{most}"
         )
 
 
@@ -123,9 +128,24 @@ def dynamics_line(table: Table, options: Mapping[str, Any]) -> str:
     return f"Dynamics: {MOTIONS[kind]}, since {why}; {other}."
 
 
-def duration(n_rows: float, n_states: int, n_terms: int) -> float:
-    """Approximate seconds of a fit of a map with the adaptive solver."""
-    return COMPILING + PACE * n_rows * n_states * n_terms
+def duration(
+    n_rows: int, n_states: int, n_terms: int, dynamics: str, *, hidden: bool = False
+) -> float:
+    """Approximate seconds of a first fit with the adaptive solver.
+
+    Examples:
+        >>> round(duration(10_000, 3, 10, "map")), round(duration(200, 20, 231, "map"))
+        (12, 44)
+    """
+    rows = min(n_rows, FIRST_ROWS) + OTHERS * max(n_rows - FIRST_ROWS, 0)
+    work = PACE_OF_ALL * n_rows if hidden else PACE * rows
+    pace = FLOW if dynamics == "flow" else 1.0
+    return COMPILING[dynamics] + pace * work * n_states * n_terms
+
+
+def memory(n_rows: int, n_states: int) -> float:
+    """Approximate peak memory of a fit, in gigabytes."""
+    return MEMORY[0] + MEMORY[1] * n_rows * n_states**2
 
 
 def step(table: Table, dt: float | None) -> tuple[float, str]:
