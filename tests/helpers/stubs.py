@@ -34,6 +34,9 @@ def least_squares(
         n_inputs=n_inputs,
         dynamics=model.dynamics,
     )
+    for i, source in enumerate(told.sources):
+        if source >= 0:  # another state a step before
+            path[:, i] = np.concatenate([path[:1, source], path[:-1, source]])
     variables = path[:-1]
     if n_inputs:
         variables = np.concatenate([variables, model.schedule.inputs], axis=1)
@@ -51,7 +54,7 @@ def least_squares(
         observed = seen.variances
     found = {
         "coefficients": C,
-        "base": np.zeros(C.shape),
+        "base": told.zero,
         "standard_errors": errors,
         "state_noise": model.transition.noise.variances,
         "observation_noise": observed,

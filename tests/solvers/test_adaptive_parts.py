@@ -747,6 +747,7 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         interpolated=jnp.zeros(T + 1, bool),
         long_gaps=None,
         free_noise=jnp.array(True),
+        sources=jnp.full(len(zeros), -1),
     )
     unknowns = model_unknowns(seen)
     count = np.asarray(unknowns.parameters != 0).sum(axis=1)

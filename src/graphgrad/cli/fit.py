@@ -146,6 +146,26 @@ def fit(
             show_default="none",
         ),
     ] = None,
+    lags: Annotated[
+        str | None,
+        typer.Option(
+            help="Delayed states and inputs: a number of steps, x=2,u=3, or auto.",
+            show_default="0",
+        ),
+    ] = None,
+    hidden: Annotated[
+        str | None,
+        typer.Option(
+            help="Hidden states h1, h2, ...: their number, or auto.", show_default="0"
+        ),
+    ] = None,
+    seasons: Annotated[
+        str | None,
+        typer.Option(
+            help="Periods whose sine and cosine are inputs: 12, year=365.25, or auto.",
+            show_default="none",
+        ),
+    ] = None,
     refits: Annotated[
         int | None,
         typer.Option(
@@ -180,6 +200,8 @@ def fit(
       graphgrad fit data.csv --columns prey,predator --dynamics map --json
       graphgrad fit data.csv --constraint 'forbid(x1, x3)' --refits 20
       graphgrad fit data.csv --states x,v --constraint 'velocity(x, v)'
+      graphgrad fit sunspots.csv --dynamics map --lags 2
+      graphgrad fit furnace.csv --inputs gas --lags auto --dynamics map
       graphgrad fit --config run/config.toml --out again/
     """  # noqa: D301
     given = {

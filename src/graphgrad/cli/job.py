@@ -102,6 +102,9 @@ def _fitted(table: Table, options: Mapping[str, Any], latest: list[Any]) -> Any:
         dynamics=options["dynamics"],
         inputs_between=options["inputs_between"],
         constraints=read_constraints(options["constraints"] or ()),
+        lags=options["lags"],
+        hidden=options["hidden"],
+        seasons=options["seasons"],
         callback=listen,
         random_state=options["seed"],
     )
@@ -146,6 +149,8 @@ def _so_far(latest: list[Any], options: Mapping[str, Any]) -> list[str]:
     progress, table = latest[0]
     states = state_names(table, options)
     variables = [*states, *names_of(table.inputs)]
+    if any(options[name] for name in ("lags", "hidden", "seasons")):
+        return []  # the variables are others
     header = {
         "states": states,
         "terms": list(Polynomial(len(variables), options["degree"]).names(variables)),

@@ -38,6 +38,9 @@ DEFAULTS: dict[str, Any] = {
     "selection": "ebic",
     "particles": None,
     "constraints": None,
+    "lags": 0,
+    "hidden": 0,
+    "seasons": None,
     "refits": 0,
     "seed": 0,
 }
@@ -150,6 +153,8 @@ def _toml(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_toml(k)} = {_toml(v)}' for k, v in value.items())}}}"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
@@ -209,6 +214,20 @@ def _one_of(*choices: Iterable[str]) -> Callable[[str, Any], str]:
     return lambda name, value: check_choice(_flag(name), value, chain(*choices))
 
 
+def _by_name(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """Check one number, numbers by name such as x=2,u=3 or a table, or auto."""
+
+    def read(name: str, value: Any) -> Any:
+        if isinstance(value, str) and "=" in value:
+            pairs = [part.partition("=") for part in value.split(",")]
+            value = {key.strip(): number for key, _, number in pairs}
+        if isinstance(value, dict):
+            return {key: check(name, number) for key, number in value.items()}
+        return value if value == "auto" else check(name, value)
+
+    return read
+
+
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "data": _text,
     "out": _text,
@@ -231,6 +250,11 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "selection": _one_of(SELECTIONS),
     "particles": _whole(3, "Leave it out for 100."),
     "constraints": check_constraints,
+    "lags": _by_name(_whole(0, "Give a number, names as x=2,u=3, or auto.")),
+    "hidden": lambda name, value: (
+        value if value == "auto" else _whole(0, "Give a number, or auto.")(name, value)
+    ),
+    "seasons": _by_name(_positive("Give a period, names as year=365.25, or auto.")),
     "refits": _whole(0, "20 give a rough estimate; 0 for none."),
     "seed": _whole(0, "Use any number from 0."),
 }

@@ -1,14 +1,15 @@
 """Lines printed before a fit: data, terms, dynamics and expected duration."""
 
-from collections.abc import Iterator, Mapping
-from math import comb
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..checks import shortened
 from ..data.constraints import read_constraints, with_velocities
+from ..data.drivers import read_seasons
 from ..data.files import Table
+from ..data.lags import count_terms, delays_states, read_lags
 from ..data.series import Panel, Series, step_length, time_line
 from ..registries import MOTIONS, default_dynamics
 
@@ -60,8 +61,10 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
         f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
         f"{dt:.6g} ({source}); {_share(missing)} missing."
     )
-    variables = len(states) + len(drivers)
-    n_terms = comb(variables + options["degree"], options["degree"])
+    before, seasons = _lags(options, states, drivers), options["seasons"]
+    seasonal = 0 if seasons in (None, "auto") else 2 * len(read_seasons(seasons))
+    plain = len(states) + len(drivers)
+    n_terms = count_terms(options["degree"], plain, sum(before.values()), seasonal)
     kinds = {"state_noise": "process", "observation_noise": "measurement"}
     noises = [kind for name, kind in kinds.items() if options[name] == "learn"]
     learnt = f" {' and '.join(noises)} noise learnt." if noises else " noise given."
@@ -89,6 +92,14 @@ def state_names(table: Table, options: Mapping[str, Any]) -> list[str]:
     return with_velocities(options["states"] or names_of(table.series), constraints)
 
 
+def _lags(
+    options: Mapping[str, Any], states: Sequence[str], drivers: Sequence[str]
+) -> dict[str, int]:
+    """Number of delayed values of each variable."""
+    lags, names = options["lags"], (*states, *drivers)
+    return {} if lags == "auto" else read_lags(lags, names, names)
+
+
 def names_of(series: Series | None) -> tuple[str, ...]:
     """Names of the columns of a series, if any."""
     return () if series is None or series.names is None else series.names
@@ -97,6 +108,9 @@ def names_of(series: Series | None) -> tuple[str, ...]:
 def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
     """The dynamics of a fit, and the reason."""
     requested, why = options["dynamics"], ""
+    lags, inputs = options["lags"], names_of(table.inputs)
+    if requested == "auto" and lags != "auto" and delays_states(lags, inputs):
+        return "map", "states are delayed"
     if options["dt"] is not None:
         why = "--dt is given"
     if table.series.times is not None:
@@ -123,6 +137,8 @@ def dynamics_line(table: Table, options: Mapping[str, Any]) -> str:
         "flow": "use --dynamics map for x[t+1] = C phi(x)",
         "map": "give --dt or a column t for a flow, dx/dt = A phi(x)",
     }[kind]
+    if why == "states are delayed":
+        other = "delay only inputs for a flow, dx/dt = A phi(x): --lags u=3"
     if options["solver"] != "adaptive":
         other = "use --solver adaptive for dx/dt = A phi(x)"
     return f"Dynamics: {MOTIONS[kind]}, since {why}; {other}."

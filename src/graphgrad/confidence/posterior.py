@@ -128,6 +128,12 @@ def posterior(
     resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
     )
+    if (resolved.sources >= 0).any():
+        raise ValueError(
+            "`constraints` must delay no states for posterior draws, got some: "
+            "particles that move without noise cannot be drawn. Use `stability`, or "
+            "fit without `lags` of states."
+        )
     if (
         resolved.linear_map is not None
         or (resolved.low[resolved.free] > -jnp.inf).any()

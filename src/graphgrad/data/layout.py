@@ -1,15 +1,19 @@
 """States, observation function and library of terms, from settings and columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_at_least, check_choice, check_finite, check_shape
-from ..library import AbstractLibrary, Polynomial
+from ..library import AbstractLibrary, Polynomial, partly_linear
 from ..library.degrees import default_states
 from .constraints import with_velocities
+from .drivers import Drivers
+from .lags import Delay, count_terms, delayed_states, read_lags
+from .series import Panel
 from .stamps import is_clock
 
 
@@ -17,11 +21,12 @@ class Layout(NamedTuple):
     """Names, library of terms, and observation function.
 
     Attributes:
-        states: Names of the states.
-        inputs: Names of the inputs.
+        states: Names of the states, of which the delayed ones are the last.
+        inputs: Names of the inputs, of which the delayed ones are the last.
         library: Library of terms of the states and inputs, in this order.
         matrix: H, if observations are H x plus noise; None for a function.
         function: Observation function of the state; None for a matrix.
+        delays: Delayed states and inputs, in their order.
     """
 
     states: tuple[str, ...]
@@ -29,6 +34,49 @@ class Layout(NamedTuple):
     library: AbstractLibrary
     matrix: Float[np.ndarray, "Ny Nx"] | None
     function: Callable | None
+    delays: tuple[Delay, ...] = ()
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Names of the states that are not delayed, which have equations."""
+        delayed = {delay.name for delay in self.delays}
+        return tuple(name for name in self.states if name not in delayed)
+
+    @property
+    def copies(self) -> tuple[list[int], list[int]]:
+        """Indices of the delayed states, and of the states that they were."""
+        pairs = [
+            (self.states.index(delay.name), self.states.index(delay.source))
+            for delay in self.delays
+            if delay.name in self.states
+        ]
+        return [copy for copy, _ in pairs], [source for _, source in pairs]
+
+    @property
+    def constraints(self) -> tuple[Any, ...]:
+        """What delayed variables are: others a step before."""
+        from ..model.constraints import Delayed
+
+        by_step = {(d.source, d.steps): d.name for d in self.delays}
+        return tuple(
+            Delayed(d.name, by_step.get((d.source, d.steps - 1), d.source))
+            for d in self.delays
+        )
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the variables that are not delayed, the nodes of the graph."""
+        delayed = {delay.name for delay in self.delays}
+        return tuple(name for name in self.variables if name not in delayed)
+
+    @property
+    def incidence(self) -> np.ndarray:
+        """Nonzero where a term depends on a node, now or before: `(nodes, M)`."""
+        sources = {delay.name: delay.source for delay in self.delays}
+        owners = [self.nodes.index(sources.get(n, n)) for n in self.variables]
+        merged = np.zeros((len(self.nodes), len(self.variables)))
+        merged[owners, np.arange(len(owners))] = 1
+        return merged @ np.abs(np.asarray(self.library.incidence))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -59,18 +107,22 @@ def lay_out(
     library: Any,
     degree: Any,
     constraints: Sequence[Any] = (),
+    lags: Any = 0,
+    drivers: Drivers | None = None,
 ) -> Layout:
     """Create the layout from settings and the columns of the data.
 
     Args:
         columns: Names of the columns of the data, if any.
         n_columns: Number of columns.
-        inputs: Names of the inputs.
+        inputs: Names of the inputs that are given.
         states: Names of the states, or None.
         observation: None, a list of observed states, H, or a function.
         library: Library of terms, or None for monomials.
         degree: Degree of the monomials.
         constraints: Constraints; the velocities among them are added to the states.
+        lags: Steps of delayed states, as for `read_lags`.
+        drivers: What drives the model; the inputs if None.
 
     Examples:
         >>> laid = lay_out(columns=["v"], n_columns=1, inputs=(), states=["v", "w"],
@@ -85,10 +137,17 @@ def lay_out(
         function = observation
     else:
         matrix = _matrix(observation, names, columns, n_columns)
-    variables = (*names, *inputs)
+    drivers = Drivers(tuple(inputs)) if drivers is None else drivers
+    seen = [n for i, n in enumerate(names) if matrix is None or matrix[:, i].any()]
+    before = delayed_states(read_lags(lags, seen, (*names, *drivers.given)), names)
+    delays = (*before, *drivers.delays)
+    if matrix is not None:
+        matrix = np.concatenate([matrix, np.zeros((n_columns, len(before)))], axis=1)
+    names = (*names, *(delay.name for delay in before))
+    variables = (*names, *drivers.names)
     if library is None:
         degree = check_at_least("degree", degree, 1, "Most systems are of degree 2.")
-        library = Polynomial(len(variables), degree)
+        library = _monomials(variables, degree, delays, drivers)
     elif not isinstance(library, AbstractLibrary):
         raise ValueError(
             f"`library` must be a library of terms, got {type(library).__name__}. "
@@ -102,7 +161,28 @@ def lay_out(
         )
     _check_names("states", variables)
     _check_names("states", library.names(variables))
-    return Layout(names, tuple(inputs), library, matrix, function)
+    return Layout(names, drivers.names, library, matrix, function, delays)
+
+
+def _monomials(
+    variables: tuple[str, ...], degree: int, delays: Sequence[Delay], drivers: Drivers
+) -> AbstractLibrary:
+    """All monomials; of seasons, and of delayed variables if many, of degree 1."""
+    named = {delay.name for delay in delays}
+    kinds = (*drivers.undelayed[len(drivers.given) :],)
+    n = len(variables)
+    sizes = n - len(named) - len(kinds), len(named), len(kinds)
+    linear = [name in kinds for name in variables]
+    if count_terms(degree, *sizes) < comb(n - len(kinds) + degree, degree):
+        linear = [name in kinds or name in named for name in variables]
+    return partly_linear(n, degree, linear) if any(linear) else Polynomial(n, degree)
+
+
+def state_names(settings: Mapping[str, Any], panel: Panel) -> tuple[str, ...]:
+    """Names of the states by the settings of an estimator, and its data."""
+    columns = panel.names
+    given = settings["states"], columns, panel.n_columns, settings["observation"]
+    return _names(*given, settings["library"], 0)
 
 
 def _names(

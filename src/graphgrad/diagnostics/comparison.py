@@ -139,8 +139,8 @@ def _test(small: str, a: Fit, large: str, b: Fit) -> RatioTest | None:
 
 def _named(fit: Fit) -> set[tuple[str, str]]:
     """Targets and terms of the nonzero coefficients."""
-    at = np.argwhere(fit.coefficients != 0).tolist()
-    states, terms = fit.layout.states, fit.layout.terms
+    at = np.argwhere(fit.shown.coefficients != 0).tolist()
+    states, terms = fit.layout.present, fit.layout.terms
     return {(states[i], terms[j]) for i, j in at}
 
 

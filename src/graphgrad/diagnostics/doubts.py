@@ -146,7 +146,9 @@ def with_stability(fit: Fit, stability: Stability) -> Fit:
     """The fit, with a doubt if refits find few of its terms again."""
     doubts = [doubt for doubt in fit.doubts if doubt.check != "stability"]
     if fit.estimated.any():
-        again = float(np.mean(np.asarray(stability.terms)[fit.estimated]))
+        again = float(
+            np.mean(np.asarray(stability.terms)[fit.estimated[: fit.n_present]])
+        )
         if again < FOUND_AGAIN:
             share = f"{100 * again:.0f} %"
             text = f"Refits on parts of the data find {share} of the terms again."

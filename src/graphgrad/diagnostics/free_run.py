@@ -36,7 +36,7 @@ def run_freely(
     step = _equations(fit, step=fit.dt if fit.dynamics == "flow" else None)
     if step is None or not np.isfinite(states).all():
         return None
-    inputs = fit.task.inputs
+    inputs = fit.task.acting
     acting = None if inputs is None else inputs.series[number].values
     low, high = states.min(axis=0), states.max(axis=0)
     reach = FAR * np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
@@ -54,15 +54,31 @@ def run_freely(
     return found
 
 
-def edge_signs(fit: Fit) -> Float[np.ndarray, "Nx Nv"]:
-    """Sign of the effect of each variable on each equation, over the smoothed states.
+def edge_signs(fit: Fit) -> Float[np.ndarray, "N nodes"]:
+    """Sign of the effect of each node on each equation, over the smoothed states.
 
-    1 or -1 if the derivative has this sign in 90 % of the rows, 0 if it changes, NaN
-    without an effect, or for terms of the user.
+    1 or -1 if the derivative has this sign in 90 % of the rows, 0 if it changes or is
+    not the same for all delays, NaN without an effect, or for terms of the user.
     """
+    signs, layout = _signs(fit)[: fit.n_present], fit.layout
+    if not layout.delays:
+        return signs
+    sources = {delay.name: delay.source for delay in layout.delays}
+    owners = np.array([sources.get(name, name) for name in layout.variables])
+    out = np.full((len(signs), len(layout.nodes)), np.nan)
+    for j, name in enumerate(layout.nodes):
+        own = signs[:, owners == name]
+        some = ~np.isnan(own).all(axis=1)
+        total = np.nansum(own, axis=1) / np.maximum((~np.isnan(own)).sum(axis=1), 1)
+        out[some, j] = np.trunc(total[some])
+    return out
+
+
+def _signs(fit: Fit) -> Float[np.ndarray, "Nx Nv"]:
+    """The same of each variable, also of delayed ones."""
     n_states, n_variables = len(fit.layout.states), len(fit.layout.variables)
     out = np.full((n_states, n_variables), np.nan)
-    function, inputs = _equations(fit), fit.task.inputs
+    function, inputs = _equations(fit), fit.task.acting
     x = np.concatenate([estimate.mean for estimate in fit.smoothed])
     if inputs is not None:
         acting = np.concatenate([series.values for series in inputs.series])

@@ -152,6 +152,16 @@ def verdicts(
     return lines
 
 
+def remember(residuals: Sequence[Float[np.ndarray, "_ Ny"]]) -> int | None:
+    """The first column whose residuals are autocorrelated; None if none is."""
+    for j in range(residuals[0].shape[1]):
+        parts = [series[:, j] for series in residuals]
+        known = sum(int(np.isfinite(part).sum()) for part in parts)
+        if known >= FEWEST and _autocorrelation(parts):
+            return j
+    return None
+
+
 def _autocorrelation(parts: Sequence[np.ndarray]) -> str:
     """Test of Ljung and Box, over pairs without missing values."""
     whole = np.concatenate(parts)

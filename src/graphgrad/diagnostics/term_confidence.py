@@ -1,12 +1,18 @@
 """Confidence in the terms of a fit: by extended BIC, by refits, by posterior draws."""
 
+from typing import TypeVar
+
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..confidence import Posterior, Stability, posterior, stability
+from ..confidence.spike import edges_of
 from ..fits.record import Fit
 from ..solution import PaperSolution, Solution
 from ..solvers.adaptive.substeps import with_substeps
+
+Found = TypeVar("Found", Stability, Posterior)
 
 
 def fit_stability(
@@ -20,8 +26,8 @@ def fit_stability(
         refits: Number of refits.
         block: Rows per block; a fifth of the series, at most 50, if None.
     """
-    settings, prepared = fit.task.settings, fit.task.prepared
-    return stability(
+    prepared = fit.task.prepared
+    found = stability(
         key,
         fit.data.ys,
         with_substeps(prepared.data.model, fit.substeps),
@@ -30,9 +36,10 @@ def fit_stability(
         block=block,
         engine=fit.engine,
         learn=_learnt_inside(fit),
-        constraints=tuple(settings["constraints"]),
+        constraints=fit.task.constraints,
         states=fit.layout.variables,
     )
+    return _of_nodes(fit, found)
 
 
 def fit_posterior(
@@ -52,7 +59,7 @@ def fit_posterior(
         warm_up: Number of initial draws that are discarded.
         num_particles: Number of particles.
     """
-    return posterior(
+    found = posterior(
         key,
         fit.data.ys,
         fit.data.model,
@@ -60,10 +67,11 @@ def fit_posterior(
         draws=draws,
         warm_up=warm_up,
         learn=_learnt_inside(fit),
-        constraints=tuple(fit.task.settings["constraints"]),
+        constraints=fit.task.constraints,
         states=fit.layout.variables,
         num_particles=num_particles,
     )
+    return _of_nodes(fit, found)
 
 
 def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
@@ -80,6 +88,17 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     # Larger odds are not resolved by this approximation.
     confidence = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
     return np.where(away != 0, np.where(known, confidence, 1.0), 0.0)
+
+
+def _of_nodes(fit: Fit, found: Found) -> Found:
+    """Confidence in the equations of states and in the edges of the graph."""
+    if not fit.layout.delays:
+        return found
+    n = fit.n_present
+    base = jnp.asarray(fit.solution.coefficients - fit.solution.departures())[:n]
+    C = found.coefficients[:, :n]
+    edges = edges_of(base != C, fit.layout.incidence)
+    return found._replace(terms=found.terms[:n], edges=edges, coefficients=C)
 
 
 def _learnt_inside(fit: Fit) -> tuple[str, ...]:

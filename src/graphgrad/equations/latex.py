@@ -93,6 +93,16 @@ def _left(state: str, dynamics: str) -> str:
 
 
 def _symbol(name: str, time: str | None) -> str:
+    made = re.fullmatch(r"(.+)\[(t(?:-\d+)?)\]", name, re.DOTALL)
+    if made:  # a delayed state or input
+        return _symbol(*made.groups())
+    made = re.fullmatch(r"(.+)\((t - [\d.e+-]+)\)", name, re.DOTALL)
+    if made:
+        return rf"{_symbol(made[1], None)}\left({made[2]}\right)"
+    made = re.fullmatch(r"(sin|cos)\((2 pi t/)?(.+)\)", name, re.DOTALL)
+    if made:  # a season
+        inside = rf"2\pi t/{made[3]}" if made[2] else _upright(made[3])
+        return rf"\{made[1]}\left({inside}\right)"
     found = re.fullmatch(r"(.*?[^\W\d])_?([0-9]+)", name, re.DOTALL)
     base, number = found.groups() if found else (name, None)
     below = ",".join(filter(None, (number, time)))

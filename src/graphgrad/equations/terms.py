@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from ..library import (
     AbstractLibrary,
     FunctionTerms,
+    Monomials,
     Polynomial,
     Stretched,
     SumLibrary,
@@ -92,6 +93,11 @@ def terms(library: AbstractLibrary, states: tuple[str, ...]) -> list[Term]:
                     )
                 )
                 for column in (library.degrees * library.root).round().T
+            ]
+        case Monomials():
+            return [
+                Monomial(tuple((i, Fraction(p)) for i, p in enumerate(powers) if p))
+                for powers in library.exponents
             ]
         case FunctionTerms():
             return _function_terms(library, states)

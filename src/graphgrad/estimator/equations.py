@@ -56,7 +56,7 @@ def fit_numpy_function(
 ) -> Callable[..., np.ndarray]:
     """A NumPy function; arguments as for `GraphGrad.numpy_function`."""
     how = {**_substeps(fit, step, substeps), "digits": digits, "form": form}
-    return numpy_function(*found_terms(fit), **how, dynamics=fit.dynamics)
+    return numpy_function(*_all_terms(fit), **how, dynamics=fit.dynamics)
 
 
 def fit_numpy_source(
@@ -69,7 +69,7 @@ def fit_numpy_source(
 ) -> str:
     """Python source of `fit_numpy_function`."""
     how = {**_substeps(fit, step, substeps), "digits": digits, "form": form}
-    return numpy_source(*found_terms(fit), **how, dynamics=fit.dynamics)
+    return numpy_source(*_all_terms(fit), **how, dynamics=fit.dynamics)
 
 
 def fit_graph(
@@ -84,18 +84,24 @@ def fit_graph(
         trajectory=trajectory,
         inputs=inputs,
         edge_confidence=edge_confidence,
+        delays={d.name: (d.source, d.steps) for d in fit.layout.delays},
     )
 
 
 def found_terms(fit: Fit) -> tuple[Any, ...]:
     """Coefficients, library and names of the variables."""
-    return fit.coefficients, fit.layout.library, fit.layout.variables
+    return fit.shown.coefficients, fit.layout.library, fit.layout.variables
+
+
+def _all_terms(fit: Fit) -> tuple[Any, ...]:
+    """The same with the equations of delayed states, so that steps can be repeated."""
+    return fit.coefficients, *found_terms(fit)[1:]
 
 
 def _rounding(fit: Fit, digits: int | None) -> dict[str, Any]:
     if digits is not None:
         return {"digits": digits}
-    return {"standard_errors": fit.standard_errors}
+    return {"standard_errors": fit.shown.standard_errors}
 
 
 def _substeps(fit: Fit, step: float | None, substeps: int | None) -> dict[str, Any]:
@@ -120,6 +126,6 @@ def _longest(fit: Fit) -> tuple[np.ndarray | None, np.ndarray | None]:
     if not regular:
         return None, None
     chosen = max(regular, key=lambda i: len(fit.panel.series[i].values))
-    inputs = fit.task.inputs
+    inputs = fit.task.acting
     acting = None if inputs is None else inputs.series[chosen].values[1:]
     return fit.smoothed[chosen].mean, acting

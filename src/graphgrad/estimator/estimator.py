@@ -118,6 +118,15 @@ class GraphGrad(BaseEstimator):
         constraints: Constraints on the coefficients, by `known`, `forbid`, `sign`,
             `only_edges`, `bounds`, `conserve`, `equal` and `velocity`. They refer to
             states by name; numbers are coefficients of the dynamics, rates for a flow.
+        lags: Delayed states and inputs that are variables of the library, `x1[t-2]`:
+            a number of steps, one for each name, `{"x1": 2, "u": 3}`, or `"auto"` for
+            the number with the lowest criterion. Delayed states need a map or a
+            difference.
+        hidden: Number of hidden states h1, h2, ... in addition to `states`; or
+            `"auto"`: one or two if the residuals are autocorrelated and the criterion
+            falls.
+        seasons: Periods in units of time, whose sine and cosine are inputs: a number, a
+            list, or `{"year": 365.25}`; or `"auto"` for one found from the data.
         callback: Called with the solver's progress.
         random_state: Seed of the fit, and of forecasts unless they have their own.
 
@@ -148,6 +157,8 @@ class GraphGrad(BaseEstimator):
         term_confidence_: Confidence in each term, after `stability` or `posterior`.
         edge_confidence_: Confidence in each edge, likewise.
         n_iter_: Smoother passes of the slowest start, or gradient steps.
+        lags_: Number of delayed steps of each variable that has any.
+        seasons_: Periods of the seasons, by name.
         n_features_in_: Number of columns.
         feature_names_in_: Names of the columns, if they have any.
 
@@ -189,6 +200,9 @@ class GraphGrad(BaseEstimator):
         dynamics: Any = "auto",
         inputs_between: Any = "held",
         constraints: Any = (),
+        lags: Any = 0,
+        hidden: Any = 0,
+        seasons: Any = None,
         callback: Any = None,
         random_state: Any = 0,
     ):
@@ -209,6 +223,9 @@ class GraphGrad(BaseEstimator):
         self.dynamics = dynamics
         self.inputs_between = inputs_between
         self.constraints = constraints
+        self.lags = lags
+        self.hidden = hidden
+        self.seasons = seasons
         self.callback = callback
         self.random_state = random_state
 
@@ -572,7 +589,7 @@ class GraphGrad(BaseEstimator):
             level: Probability that an interval covers its coefficient.
         """
         fit = self._checked()
-        return normal_band(fit.coefficients, fit.standard_errors, level)
+        return normal_band(fit.shown.coefficients, fit.shown.standard_errors, level)
 
     @in_double
     def residuals(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:
@@ -789,19 +806,24 @@ class GraphGrad(BaseEstimator):
         """Set the fitted attributes."""
         layout, solution, panel = fit.layout, fit.solution, fit.panel
         self.solution_, self.model_ = solution, fit.model
-        self.coef_, self.standard_errors_ = fit.coefficients, fit.standard_errors
-        self.terms_, self.state_names_ = list(layout.terms), list(layout.states)
+        shown = fit.shown
+        self.coef_, self.standard_errors_ = shown.coefficients, shown.standard_errors
+        self.terms_, self.state_names_ = list(layout.terms), list(layout.present)
         self.degrees_ = np.asarray(layout.library.incidence)
-        self.adjacency_ = adjacency(self.coef_, self.degrees_[: len(layout.states)])
-        self.state_noise_, self.observation_noise_ = fit.variances
+        self.adjacency_ = adjacency(self.coef_, layout.incidence[: fit.n_present])
+        process, self.observation_noise_ = fit.variances
+        self.state_noise_ = process[: fit.n_present]
         self.log_likelihood_ = float(solution.log_likelihood)
         self._store_outcome(fit)
-        means = panel.as_given([estimate.mean for estimate in fit.smoothed])
+        means = panel.as_given([estimate.mean for estimate in shown.smoothed])
         self.state_means_ = means
         self.dt_, self.n_iter_ = fit.dt, fit.n_sweeps
         self.time_unit_ = fit.time_unit
         self.dynamics_, self.substeps_ = fit.dynamics, fit.substeps
         self.n_features_in_ = panel.n_columns
+        drivers = fit.task.drivers
+        self.lags_ = {d.source: d.steps for d in layout.delays}
+        self.seasons_ = {season.label: season.period for season in drivers.seasons}
         for name in ("feature_names_in_", "term_confidence_", "edge_confidence_"):
             vars(self).pop(name, None)
         if panel.names is not None:

@@ -1,6 +1,5 @@
 """Plots of a fit by `graphgrad.plots`, to which further options are passed."""
 
-import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from ..data.clock import as_dates
 from ..diagnostics.residuals import fit_residuals
 from ..fits.record import Fit
 from ..prediction.forecast import forecast
-from ..prediction.rollout import rate_of, simulate
+from ..prediction.rollout import rate_of, run_from
 from ..solution import PaperSolution
 from ..solvers import AdaptiveProgress
 from .equations import found_terms
@@ -35,7 +34,7 @@ def path(fit: Fit, ax: Any = None, **options: Any) -> "Axes":
             "no regularisation path. Fit with `solver='adaptive'`."
         )
     options.setdefault("chosen", fit.term_penalty)
-    found, penalties = fit.solution.path, fit.solution.prices
+    found, penalties = fit.solution.path[:, : fit.n_present], fit.solution.prices
     return plots.plot_path(found, penalties, *found_terms(fit)[1:], ax=ax, **options)
 
 
@@ -44,13 +43,13 @@ def states(
 ) -> "list[Axes]":
     """Plot smoothed states with 90 % bands, and the data."""
     number = _number(fit, series)
-    estimate = fit.smoothed[number]
+    estimate = fit.shown.smoothed[number]
     spread = np.einsum("tii->ti", estimate.covariance)
     given = {
         "times": fit.dates(number),
         "deviations": np.sqrt(np.maximum(spread, 0)),
         "data": fit.observed_states(number),
-        "states": fit.layout.states,
+        "states": fit.layout.present,
     }
     return plots.plot_states(estimate.mean, ax=ax, **{**given, **options})
 
@@ -95,9 +94,9 @@ def forecasts(
     when = fit.times(0)[-1] + fit.dt * np.arange(1, steps + 1)
     given = {
         "times": as_dates(when, fit.panel.series[0].clock),
-        "history": fit.smoothed[0].mean[-shown:],
+        "history": fit.shown.smoothed[0].mean[-shown:],
         "history_times": fit.dates(0)[-shown:],
-        "states": fit.layout.states,
+        "states": fit.layout.present,
     }
     return plots.plot_forecast(draws[alive], ax=ax, **{**given, **options})
 
@@ -107,18 +106,17 @@ def phase(
 ) -> "Axes":
     """Phase portrait of two states: data, smoothed states, a simulation."""
     number = _number(fit, series)
-    trajectory, inputs = fit.smoothed[number].mean, fit.task.inputs
+    trajectory, inputs = fit.smoothed[number].mean, fit.task.acting
     acting = None if inputs is None else inputs.series[number].values[1:]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the plot shows where it diverges
-        steps = len(trajectory) - 1
-        alone = simulate(key, fit, trajectory[0], steps, inputs=acting)
+    steps = len(trajectory) - 1
+    alone = run_from(key, fit, trajectory[0], steps, acting=acting)
     given = {
         "data": fit.observed_states(number),
         "simulated": alone,
         "rate": rate_of(fit) if fit.dynamics == "flow" else None,
-        "states": fit.layout.states,
+        "states": fit.layout.present,
     }
+    trajectory = trajectory[:, : fit.n_present]
     return plots.plot_phase(trajectory, ax=ax, **{**given, **options})
 
 

@@ -9,6 +9,7 @@ from jaxtyping import PRNGKeyArray
 
 from ..checks import check_choice, check_positive
 from ..data.frames import read_inputs, read_panel
+from ..data.series import Panel
 from ..diagnostics.doubts import find_doubts
 from ..diagnostics.uncertainty import coefficient_covariance
 from ..engines import ParticleFilter
@@ -23,6 +24,7 @@ from ..registries import SELECTIONS
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
+from .memory import fit_with_memory
 from .progress import ProgressLine, recorded
 
 MOST_LEFT = 0.5
@@ -46,23 +48,41 @@ def fit_data(
         inputs: Inputs, one row per row of `y`.
     """
     panel = read_panel(y, times, time_unit=settings["time_unit"])
-    task = make_task(settings, panel, read_inputs(inputs, panel))
+    given = read_inputs(inputs, panel)
     trace: list[Any] = []
     # The paper's solvers keep their own record, and compile to one loop without one.
     callback = settings["callback"]
     if settings["solver"] == "adaptive":
         callback = recorded(callback, trace)
     with ProgressLine(sys.stderr) as line:
-        solution = solve(key, task, line.wrap(callback))
-        too_long = solution.outcome is Outcome.interval_too_long
-        if too_long and settings["dynamics"] == "auto" and _valid_for_maps(settings):
-            # For example, an alternating series is not a flow.
-            mapped = make_task(settings, panel, task.inputs, "map")
-            other = solve(key, mapped, line.wrap(callback))
-            if explains_better(other, solution, task.unit_penalty):
-                task, solution = mapped, with_interval_warning(other, mapped.prepared)
-    fit = complete_fit(task, solution, infer(key, task, solution), tuple(trace))
+
+        def fit_one(settings: Mapping[str, Any]) -> Fit:
+            trace.clear()
+            found = _solved(key, settings, panel, given, line.wrap(callback))
+            return complete_fit(*found, infer(key, *found), tuple(trace))
+
+        fit = fit_with_memory(key, settings, panel, fit_one)
     return fit._replace(doubts=find_doubts(fit))
+
+
+def _solved(
+    key: PRNGKeyArray,
+    settings: Mapping[str, Any],
+    panel: Panel,
+    inputs: Panel | None,
+    callback: Callable | None,
+) -> tuple[Task, Solution | PaperSolution]:
+    """Run the solver; also for a map, if intervals are too long for a flow."""
+    task = make_task(settings, panel, inputs)
+    solution = solve(key, task, callback)
+    too_long = solution.outcome is Outcome.interval_too_long
+    if too_long and settings["dynamics"] == "auto" and _valid_for_maps(settings):
+        # For example, an alternating series is not a flow.
+        mapped = make_task(settings, panel, inputs, "map")
+        other = solve(key, mapped, callback)
+        if explains_better(other, solution, task.unit_penalty):
+            return mapped, with_interval_warning(other, mapped.prepared)
+    return task, solution
 
 
 def solve(
@@ -73,7 +93,7 @@ def solve(
     solver, selection = settings["solver"], settings["selection"]
     check_choice("solver", solver, ("adaptive", *SOLVERS))
     check_choice("selection", selection, SELECTIONS)
-    constraints, penalty = tuple(settings["constraints"]), settings["penalty"]
+    constraints, penalty = task.constraints, settings["penalty"]
     if solver != "adaptive":
         return _paper(
             SOLVERS[solver],

@@ -53,8 +53,13 @@ def fit_findings(
         edge_confidence: Confidence in each edge, if known.
     """
     steps = check_at_least("forecast", steps, 0, "0 leaves the forecast out.")
-    layout = fit.layout
-    shown = prepare(fit.coefficients, layout.library, layout.variables, fit.dynamics)
+    layout, n, results = fit.layout, fit.n_present, fit.shown
+    shown = prepare(
+        results.coefficients, layout.library, layout.variables, fit.dynamics
+    )
+    plain = (*layout.present, *fit.task.drivers.given)
+    made = np.array([name not in plain for name in layout.variables])
+    by_name = np.asarray(layout.library.incidence)[made].any(axis=0)
     confidence, source = _confidence(fit, term_confidence)
     if fit.outcome is Outcome.doubtful:
         confidence, edge_confidence, source = None, None, ()
@@ -63,15 +68,16 @@ def fit_findings(
     found = fit_residuals(key, fit)
     verdicts = residual_verdicts(fit, found)
     return Findings(
-        title=title or f"What acts on {shortened(layout.states, 4)}",
-        states=tuple(layout.states),
-        inputs=tuple(layout.inputs),
+        title=title or f"What acts on {shortened(layout.present, 4)}",
+        states=layout.present,
+        inputs=layout.nodes[n:],
         terms=shown.names,
-        incidence=np.asarray(layout.library.incidence, float),
-        monomials=np.array([isinstance(t, Monomial) for t in shown.terms]),
-        coefficients=fit.coefficients,
+        incidence=layout.incidence.astype(float),
+        # Terms of delayed variables and seasons are written by their names.
+        monomials=np.array([isinstance(t, Monomial) for t in shown.terms]) & ~by_name,
+        coefficients=results.coefficients,
         dynamics=fit.dynamics,
-        standard_errors=fit.standard_errors,
+        standard_errors=results.standard_errors,
         term_confidence=confidence,
         edge_confidence=edge_confidence,
         edge_strength=_strengths(fit),
@@ -81,8 +87,8 @@ def fit_findings(
         breaks=tuple(np.cumsum(rows)[:-1].tolist()),
         columns=fit.columns,
         data=np.concatenate([series.values for series in fit.panel.series]),
-        means=np.concatenate([e.mean for e in fit.smoothed]),
-        bands=np.concatenate([e.band(LEVEL) for e in fit.smoothed]),
+        means=np.concatenate([e.mean for e in results.smoothed]),
+        bands=np.concatenate([e.band(LEVEL) for e in results.smoothed]),
         residuals=np.concatenate(found if isinstance(found, list) else [found]),
         verdicts=tuple(verdicts),
         residuals_first=fit.outcome is Outcome.doubtful or _fails(verdicts),
@@ -113,7 +119,7 @@ def _confidence(
         return known, ()
     if isinstance(fit.solution, PaperSolution):
         return None, ()
-    return criterion_confidence(fit), (
+    return criterion_confidence(fit)[: fit.n_present], (
         "The confidence in a term comes from its standard error and its extended BIC "
         "penalty: it compares the model with and without the term, not with another "
         "term in its place. `stability` tests more.",
@@ -137,10 +143,12 @@ def _skill_row(skill: Skill) -> dict[str, Any]:
 
 
 def _inputs(fit: Fit) -> dict[str, Any]:
-    inputs = fit.task.inputs
+    inputs, n = fit.task.acting, len(fit.task.drivers.undelayed)
     if inputs is None:
         return {}
-    return {"input_data": np.concatenate([part.values for part in inputs.series])}
+    return {
+        "input_data": np.concatenate([part.values[:, :n] for part in inputs.series])
+    }
 
 
 def _free_run(fit: Fit) -> dict[str, Any]:
@@ -154,7 +162,7 @@ def _free_run(fit: Fit) -> dict[str, Any]:
     times = fit.times(0)
     when = times[0] + fit.dt * np.arange(1, len(found) + 1)
     kept = when <= times[-1] + 0.5 * fit.dt
-    return {"free_times": when[kept], "free_run": found[kept, 0]}
+    return {"free_times": when[kept], "free_run": found[kept, 0, : fit.n_present]}
 
 
 def _field(fit: Fit) -> dict[str, Any]:
@@ -180,7 +188,7 @@ def _ahead(
     key: PRNGKeyArray, fit: Fit, steps: int
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Quantiles of a forecast, and its warning, if any."""
-    if steps == 0 or len(fit.panel.series) > 1 or fit.layout.inputs:
+    if steps == 0 or len(fit.panel.series) > 1 or fit.task.drivers.given:
         return {}, ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it is in the message
@@ -198,7 +206,7 @@ def _ahead(
 
 def _strengths(fit: Fit) -> np.ndarray | None:
     """Strengths of edges from variables (columns) to states (rows); NaN for no edge."""
-    variables, states = fit.layout.variables, fit.layout.states
+    variables, states = fit.layout.nodes, fit.layout.present
     out = np.full((len(states), len(variables)), np.nan)
     for source, target, data in fit_graph(fit).edges(data=True):
         if "strength" in data:
@@ -213,8 +221,8 @@ def _path(fit: Fit) -> dict[str, Any]:
         return {}
     penalties = np.asarray(fit.solution.prices, float)
     chosen = int(np.argmin(np.abs(np.log(penalties / fit.term_penalty))))
-    path = np.array(fit.solution.path, float)
-    path[chosen] = fit.coefficients  # as refitted, as in the equations
+    path = np.array(fit.solution.path, float)[:, : fit.n_present]
+    path[chosen] = fit.shown.coefficients  # as refitted, as in the equations
     return {"prices": penalties, "path": path, "chosen": chosen}
 
 
@@ -232,7 +240,10 @@ def _scores(fit: Fit) -> dict[str, Any]:
         f"standard deviation of the process noise {unit}",
         "standard deviation of the measurement noise",
     )
-    for name, variances in zip(names, fit.variances, strict=True):
+    process, measured = fit.variances
+    for name, variances in zip(
+        names, (process[: fit.n_present], measured), strict=True
+    ):
         deviations = ", ".join(f"{value:.3g}" for value in np.sqrt(variances)[:6])
         more = ", ..." * (len(variances) > 6)
         scores[name] = deviations + more

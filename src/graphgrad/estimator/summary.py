@@ -34,13 +34,14 @@ def fit_summary(
         edge_confidence = None  # it holds if the model is right
     blocks = [
         [
-            f"{_count(len(fit.layout.states), 'state')} from {source}, in steps of "
+            f"{_count(len(fit.layout.present), 'state')} from {source}, in steps of "
             f"{fit.dt:g}: a {MOTIONS[fit.dynamics]}.",
             *filter(None, [time_line(fit.panel)]),
             f"{found} of {possible} candidate terms "
             f"{'is' if found == 1 else 'are'} selected"
             f"{f', {given} of them given' if given else ''}.",
             *["No process noise is needed."] * fit.needs_no_noise,
+            *fit.notes,
         ],
         fit_equations(fit, align=True),
         _edges(fit, fit_graph(fit, edge_confidence)),
@@ -58,7 +59,8 @@ def fit_summary(
 
 def _edges(fit: Fit, graph: Any) -> list[str]:
     """One sentence per edge, of the strongest if there are many."""
-    errors, away = fit.standard_errors, np.abs(fit.solution.departures())
+    n = fit.n_present
+    errors, away = fit.standard_errors[:n], np.abs(fit.solution.departures()[:n])
     known = errors > 0
     z_scores = np.divide(away, errors, out=np.full(away.shape, np.inf), where=known)
     edges = list(graph.edges(data=True))
@@ -67,7 +69,7 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
         edges = strongest[:MOST_EDGES]
     lines = []
     for source, target, data in edges:
-        i = fit.layout.states.index(target)
+        i = fit.layout.present.index(target)
         columns = [fit.layout.terms.index(term) for term in data["terms"]]
         best = float(max(z_scores[i, j] for j in columns))
         how = f"{best:.0f} standard errors from 0" if best < np.inf else "as given"
@@ -78,7 +80,7 @@ def _edges(fit: Fit, graph: Any) -> list[str]:
             f"{source} acts on {object_} through {_listed(data['terms'])}, {how}."
         )
     moved = {target for _, target in graph.edges}
-    lines += [f"Nothing acts on {s}." for s in fit.layout.states if s not in moved]
+    lines += [f"Nothing acts on {s}." for s in fit.layout.present if s not in moved]
     left = graph.number_of_edges() - len(edges)
     return [*lines, f"{left} weaker edges are not listed."] if left else lines
 

@@ -14,7 +14,7 @@ from ..data.series import Panel, row_dates, row_times
 from ..engines import AbstractEngine
 from ..model import AbstractScaleNoise, Arranged, FlowMean, StateSpaceModel
 from ..solution import Doubt, Outcome, PaperSolution, Solution, full_advice
-from .rows import StateEstimate, at_rows, first_means, lay_rows
+from .rows import StateEstimate, at_rows, check_even, first_means, lay_rows
 from .starting_model import found_model
 from .task import Task
 
@@ -42,6 +42,20 @@ class Inferred(NamedTuple):
         return cls(*(np.asarray(part) for part in jax.device_get(found)))
 
 
+class Shown(NamedTuple):
+    """Results of the states that are not delayed, which are those of the user.
+
+    Attributes:
+        coefficients: Coefficients of the dynamics.
+        standard_errors: Their standard errors; zero if not estimated.
+        smoothed: Smoothed states at the rows, one item per series.
+    """
+
+    coefficients: Float[np.ndarray, "N M"]
+    standard_errors: Float[np.ndarray, "N M"]
+    smoothed: list[StateEstimate]
+
+
 class Fit(NamedTuple):
     """A fit.
 
@@ -54,6 +68,7 @@ class Fit(NamedTuple):
         smoothed: Smoothed states at the rows, one item per series.
         trace: Progress of the adaptive solver; empty for a loaded fit.
         doubts: Checks on the data that the fit fails.
+        notes: What was tried before, in words.
     """
 
     task: Task
@@ -64,6 +79,7 @@ class Fit(NamedTuple):
     smoothed: list[StateEstimate]
     trace: tuple[Any, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -149,8 +165,23 @@ class Fit(NamedTuple):
 
     @property
     def coefficients(self) -> Float[np.ndarray, "Nx M"]:
-        """Coefficients of the dynamics."""
+        """Coefficients of the dynamics, with those that delay states."""
         return np.asarray(self.solution.coefficients)
+
+    @property
+    def n_present(self) -> int:
+        """Number of states that are not delayed, the first ones."""
+        return len(self.layout.present)
+
+    @property
+    def shown(self) -> "Shown":
+        """Results of the states that are not delayed."""
+        n = self.n_present
+        return Shown(
+            self.coefficients[:n],
+            self.standard_errors[:n],
+            [estimate.of_first(n) for estimate in self.smoothed],
+        )
 
     @property
     def estimated(self) -> np.ndarray:
@@ -187,7 +218,7 @@ class Fit(NamedTuple):
 
     def observed_states(self, number: int) -> Float[np.ndarray, "T Nx"]:
         """Data of a series in the columns of their states; NaN elsewhere."""
-        values, states = self.panel.series[number].values, self.layout.states
+        values, states = self.panel.series[number].values, self.layout.present
         out = np.full((len(values), len(states)), np.nan)
         for j, name in enumerate(self.observed):
             if name is not None:
@@ -242,16 +273,22 @@ class Fit(NamedTuple):
                 "numbers, or fit again with dates or with `time_unit`."
             )
         panel = select(panel, self.panel.names, self.panel.n_columns)
-        driving = read_inputs(inputs, panel)
-        got = 0 if driving is None else driving.n_columns
-        remedy = "Give the inputs that the fit had."
-        check_shape("inputs", (got,), (len(self.layout.inputs),), remedy)
+        driving = self.drivers(inputs, panel)
         means = first_means(self.initial, self.layout, panel)
         # A learnt initial distribution is valid only for the series of the fit.
         start = self.task.prepared.data.model.initial_noise
         model = eqx.tree_at(lambda m: m.initial_noise, self.model, start)
         between = self.task.settings["inputs_between"]
-        return panel, lay_rows(model, panel, driving, self.dt, means, between)
+        data = lay_rows(model, panel, driving, self.dt, means, between)
+        return panel, check_even(self.layout, data)
+
+    def drivers(self, inputs: Any, panel: Panel) -> Panel | None:
+        """All inputs of other data, if any, from those that are given."""
+        driving, drivers = read_inputs(inputs, panel), self.task.drivers
+        got = 0 if driving is None else driving.n_columns
+        remedy = "Give the inputs that the fit had."
+        check_shape("inputs", (got,), (len(drivers.given),), remedy)
+        return drivers.panel(driving, panel)
 
 
 def complete_fit(

@@ -61,7 +61,8 @@ def first_means(
     initial: Any, layout: Layout, panel: Panel
 ) -> Float[np.ndarray, "series Nx"]:
     """Initial mean of each series: as given, or from the first observations."""
-    n = len(layout.states)
+    copies, sources = layout.copies
+    n = len(layout.present)
     if initial is None or isinstance(initial, str):
         if layout.matrix is None:
             raise ValueError(
@@ -74,7 +75,9 @@ def first_means(
             observed.sum(axis=0), 1
         )
         firsts = [first_values(series.values, typical) for series in panel.series]
-        return np.stack(firsts) @ np.linalg.pinv(layout.matrix).T
+        means = np.stack(firsts) @ np.linalg.pinv(layout.matrix).T
+        means[:, copies] = means[:, sources]
+        return means
     remedy = "Give `(mean, covariance)`, the mean with one number per state."
     if not (isinstance(initial, tuple | list) and len(initial) == 2):
         raise ValueError(
@@ -83,7 +86,23 @@ def first_means(
         )
     mean = check_finite("initial", initial[0], remedy)
     check_shape("initial", mean.shape, (n,), remedy)
-    return np.broadcast_to(mean, (len(panel.series), n))
+    mean = np.concatenate([mean, mean[sources]])
+    return np.broadcast_to(mean, (len(panel.series), len(layout.states)))
+
+
+def check_even(layout: Layout, data: Arranged) -> Arranged:
+    """The rows, if all of their steps are of length dt where states are delayed."""
+    schedule = data.model.schedule
+    if layout.copies[0] and schedule is not None:
+        uneven = ~np.isclose(np.asarray(schedule.pace), 1.0, rtol=1e-4)
+        if uneven.any():
+            raise ValueError(
+                "`lags` of states must be left out unless rows are whole steps of dt "
+                f"apart, got a step of {float(schedule.pace[uneven.argmax()]):.3g} dt. "
+                "Give the usual interval as `dt`, or rows at equal intervals with NaN "
+                "where nothing was observed."
+            )
+    return data
 
 
 class StateEstimate(NamedTuple):
@@ -102,6 +121,10 @@ class StateEstimate(NamedTuple):
 
     mean: Float[np.ndarray, "T Nx"]
     covariance: Float[np.ndarray, "T Nx Nx"]
+
+    def of_first(self, n: int) -> "StateEstimate":
+        """The estimates of the first states."""
+        return StateEstimate(self.mean[:, :n], self.covariance[:, :n, :n])
 
     def band(self, level: float = 0.9) -> Float[np.ndarray, "T Nx 2"]:
         """Lower and upper ends of the central interval of each state."""

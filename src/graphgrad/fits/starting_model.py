@@ -12,13 +12,20 @@ from jaxtyping import Float
 from ..checks import check_choice, check_finite
 from ..data.layout import Layout
 from ..data.scales import Scales, first_speeds, initial_scales
-from ..data.series import Panel, row_times, step_length
-from ..model import Arranged, StateSpaceModel, check_dynamics, state_space_model
+from ..data.series import Panel, row_times
+from ..model import (
+    AbstractNoise,
+    Arranged,
+    StateSpaceModel,
+    check_dynamics,
+    state_space_model,
+)
 from ..model.constraints import Velocity
 from ..registries import SOLVERS, default_dynamics
 from ..solution import PaperSolution, Solution
+from ..solvers.adaptive.starts import LEAST_NOISE
 from ..solvers.adaptive.unknowns import fitted
-from .rows import first_means, lay_rows
+from .rows import check_even, first_means, lay_rows
 
 LEARN = "learn"
 
@@ -42,7 +49,7 @@ def starting_model(
     inputs: Panel | None,
     layout: Layout,
     *,
-    dt: Any,
+    dt: float,
     dynamics: str,
     inputs_between: str,
     state_noise: Any,
@@ -52,7 +59,6 @@ def starting_model(
 ) -> Prepared:
     """Create the initial model; what is learnt starts at scales of the data."""
     _check_rows(panel)
-    dt = step_length([series.times for series in panel.series], dt)
     scales = initial_scales([series.values for series in panel.series])
     learn = tuple(
         name
@@ -69,6 +75,14 @@ def starting_model(
             "initial states. Leave it out, or give mean and covariance."
         )
     means, covariance = _initial(initial, layout, scales, panel)
+    steps = LEAST_NOISE * (scales.motion + 2 * scales.noise)
+    spread = scales.spread
+    if layout.matrix is not None and layout.copies[0]:
+        spread, steps = (
+            _of_states(layout.matrix, each, float(np.mean(each)))
+            for each in (spread, steps)
+        )
+    covariance = _with_copies("initial", covariance, layout, spread)
     if initial is None or isinstance(initial, str):
         means, covariance = _with_speeds(
             means, covariance, velocities, layout, panel, scales, dt
@@ -83,6 +97,7 @@ def starting_model(
         if dynamics == "flow":
             motion = motion / dt
         state_noise = _of_states(np.asarray(H), motion, float(np.mean(motion)))
+    state_noise = _with_copies("state_noise", state_noise, layout, steps)
     model = state_space_model(
         layout.library,
         dynamics=dynamics,
@@ -102,12 +117,56 @@ def starting_model(
         model,
     )
     data = lay_rows(model, panel, inputs, dt, means, inputs_between)
-    return Prepared(data, learn, dt)
+    return Prepared(check_even(layout, data), learn, dt)
 
 
-def choose_dynamics(dynamics: Any, panel: Panel, dt: Any, solver: str) -> str:
-    """The requested dynamics; for `"auto"`, the flow if times or dt are given."""
+def _with_copies(
+    name: str, variances: Any, layout: Layout, of_copies: np.ndarray
+) -> Any:
+    """Variances or a covariance of all states, with those of delayed ones."""
+    copies, sources = layout.copies
+    if not copies:
+        return variances
+    if isinstance(variances, AbstractNoise):
+        raise ValueError(
+            f"`{name}` must be variances or a covariance for a model with `lags` of "
+            f"states, got {type(variances).__name__}. Leave the lags out."
+        )
+    n, given = len(layout.present), np.asarray(variances, float)
+    if not {*given.shape} <= {1, n, len(layout.states)}:
+        return variances  # an error of `state_space_model`
+    if given.ndim == 2:
+        whole = np.diag(np.concatenate([np.ones(n), of_copies[sources]]))
+        whole[:n, :n] = given[:n, :n]
+        return whole
+    return np.concatenate([np.ones(n) * given.reshape(-1)[:n], of_copies[sources]])
+
+
+def choose_dynamics(
+    dynamics: Any, panel: Panel, dt: Any, solver: str, *, delayed: bool = False
+) -> str:
+    """The requested dynamics; for `"auto"`, the flow if times or dt are given.
+
+    Args:
+        dynamics: What is requested.
+        panel: The data.
+        dt: Interval between rows, if given.
+        solver: The solver.
+        delayed: Whether states are delayed, which makes a map of `"auto"`.
+    """
     check_dynamics(dynamics, auto=True)
+    if delayed and dynamics == "flow":
+        raise ValueError(
+            "`lags` must be of inputs only for `dynamics='flow'`, got some of states. "
+            "Use `dynamics='map'`, or name the inputs: `lags={'u': 3}`."
+        )
+    if delayed and solver in SOLVERS:
+        raise ValueError(
+            f"`lags` must be left out for the paper's solver, got {solver!r}. Use "
+            "`solver='adaptive'`."
+        )
+    if delayed and dynamics == "auto":
+        return "map"
     timed = dt is not None or all(s.times is not None for s in panel.series)
     if dynamics == "auto":
         return default_dynamics(timed=timed, solver=solver)

@@ -10,9 +10,11 @@ from jaxtyping import Float
 
 from ..checks import check_at_least
 from ..data.constraints import velocities
+from ..data.drivers import Drivers, read_seasons
 from ..data.frames import input_names
+from ..data.lags import check_most, delayed_inputs, delays_states
 from ..data.layout import Layout, lay_out
-from ..data.series import Panel
+from ..data.series import Panel, step_length
 from ..engines import AbstractEngine, choose_engine
 from ..model import StateSpaceModel, resolve_constraints
 from ..solvers.criterion import ExtendedBIC, observed_values
@@ -25,7 +27,8 @@ class Task(NamedTuple):
     Attributes:
         settings: Parameters of the estimator by name.
         panel: The data.
-        inputs: Inputs, if any.
+        inputs: Inputs as given, if any.
+        drivers: All that drives the model: these, delayed ones and seasons.
         layout: Names, library of terms, and observation function.
         prepared: The initial model of the solver, with the rows.
         engine: The engine that infers the states.
@@ -36,11 +39,22 @@ class Task(NamedTuple):
     settings: dict[str, Any]
     panel: Panel
     inputs: Panel | None
+    drivers: Drivers
     layout: Layout
     prepared: Prepared
     engine: AbstractEngine
     n_free: int
     linear_map: Float[np.ndarray, "n P"] | None
+
+    @property
+    def constraints(self) -> tuple[Any, ...]:
+        """Constraints as given, and what delayed variables are."""
+        return (*self.settings["constraints"], *self.layout.constraints)
+
+    @property
+    def acting(self) -> Panel | None:
+        """All inputs at the rows of the data, if any."""
+        return self.drivers.panel(self.inputs, self.panel)
 
     @property
     def unit_penalty(self) -> float:
@@ -65,23 +79,36 @@ def make_task(
         dynamics: Overrides the dynamics of the settings.
     """
     requested = settings["dynamics"] if dynamics is None else dynamics
-    dynamics = choose_dynamics(requested, panel, settings["dt"], settings["solver"])
+    dt = step_length([series.times for series in panel.series], settings["dt"])
+    given, lags = input_names(inputs), settings["lags"]
+    check_most(lags, sum(len(series.values) for series in panel.series))
+    dynamics = choose_dynamics(
+        requested,
+        panel,
+        settings["dt"],
+        settings["solver"],
+        delayed=delays_states(lags, given),
+    )
+    seasons = read_seasons(settings["seasons"])
+    drivers = Drivers(given, seasons, delayed_inputs(lags, given, dynamics, dt), dt)
     constraints = settings["constraints"]
     layout = lay_out(
         columns=panel.names,
         n_columns=panel.n_columns,
-        inputs=input_names(inputs),
+        inputs=given,
         states=settings["states"],
         observation=settings["observation"],
         library=settings["library"],
         degree=settings["degree"],
         constraints=constraints,
+        lags=lags,
+        drivers=drivers,
     )
     prepared = starting_model(
         panel,
-        inputs,
+        drivers.panel(inputs, panel),
         layout,
-        dt=settings["dt"],
+        dt=dt,
         dynamics=dynamics,
         inputs_between=settings["inputs_between"],
         state_noise=settings["state_noise"],
@@ -90,20 +117,28 @@ def make_task(
         velocities=velocities(constraints),
     )
     constrained = resolve_constraints(
-        constraints,
+        (*constraints, *layout.constraints),
         layout.library,
         layout.variables,
         n_inputs=len(layout.inputs),
         dynamics=dynamics,
     )
-    model = prepared.data.model
+    engine = make_engine(
+        settings["engine"], settings["n_particles"], prepared.data.model
+    )
+    if layout.copies[0] and engine.stochastic:
+        raise ValueError(
+            "`engine` must be 'gaussian' for a model with `lags` of states, which move "
+            f"without noise, got {type(engine).__name__}. Leave it out, or the lags."
+        )
     return Task(
         settings=dict(settings),
         panel=panel,
         inputs=inputs,
+        drivers=drivers,
         layout=layout,
         prepared=prepared,
-        engine=make_engine(settings["engine"], settings["n_particles"], model),
+        engine=engine,
         n_free=int(np.sum(constrained.free)),
         linear_map=constrained.linear_map,
     )

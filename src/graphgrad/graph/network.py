@@ -1,6 +1,6 @@
 """The graph as a NetworkX graph, with terms and strengths as edge attributes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -29,6 +29,7 @@ def to_networkx(
     inputs: Any = None,
     term_confidence: Any = None,
     edge_confidence: Any = None,
+    delays: Mapping[str, tuple[str, int]] | None = None,
 ) -> "nx.DiGraph":
     """The graph with states (and inputs) as nodes and terms as edge attributes.
 
@@ -36,7 +37,8 @@ def to_networkx(
     has a `strength`: the variance of what its terms add to the target from row to row,
     divided by the variance of the target's steps. Contributions of edges can be
     correlated, so strengths need not add up to 1. With confidences it has a
-    `confidence`.
+    `confidence`. Delayed variables are no nodes: with `delays` an edge has the `delays`
+    of its source in each of its terms, the longest if there are several.
 
     Args:
         coefficients: Coefficients of the dynamics, of shape `(Nx, M)`.
@@ -53,6 +55,8 @@ def to_networkx(
             The confidence of an edge is the largest among its terms.
         edge_confidence: Confidence of each edge, `(Nx, Nx + Nu)`; overrides
             `term_confidence`.
+        delays: For each delayed variable, that without delay and the number of steps.
+            Delayed states come right after the others, and a trajectory includes them.
 
     Examples:
         >>> import graphgrad as gg
@@ -69,24 +73,35 @@ def to_networkx(
     check_dynamics(dynamics)
     variables = variable_names(n_variables, n_states, states)
     names = library.names(variables)
+    delays = {} if not delays else dict(delays)
+    nodes = [name for name in variables if name not in delays]
+    merged = np.zeros((len(nodes), n_variables), int)
+    late = np.zeros(n_variables, int)
+    for j, name in enumerate(variables):
+        source, late[j] = delays.get(name, (name, 0))
+        merged[nodes.index(source), j] = 1
+    entered = enters
+    enters = merged @ entered > 0
     strength = sure = None
     if trajectory is not None:
         length = 1.0
         if dynamics == "flow":
             remedy = "It is the time between rows of the trajectory."
             length = check_positive("dt", dt, remedy)
-        strength = _strengths(length * matrix, library, dynamics, trajectory, inputs)
+        strength = _strengths(
+            length * matrix, library, enters, dynamics, trajectory, inputs
+        )
     if edge_confidence is not None:
-        shape = (n_states, n_variables)
+        shape = (n_states, len(nodes))
         sure = _confidence("edge_confidence", edge_confidence, shape)
     elif term_confidence is not None:
         terms = _confidence("term_confidence", term_confidence, matrix.shape)
         carried = kept[:, None] & enters
         sure = np.max(np.where(carried, terms[:, None], 0.0), axis=-1)
     graph = nx.DiGraph()
-    for i, name in enumerate(variables):
+    for i, name in enumerate(nodes):
         graph.add_node(name, kind="state" if i < n_states else "input")
-    for a, b in np.ndindex(n_states, n_variables):
+    for a, b in np.ndindex(n_states, len(nodes)):
         columns = np.flatnonzero(kept[a] & enters[b])
         if not len(columns):
             continue
@@ -94,32 +109,39 @@ def to_networkx(
             "terms": tuple(names[j] for j in columns),
             "coefficients": tuple(matrix[a, columns].tolist()),
         }
+        if delays:
+            steps = (late * merged[b])[:, None] * entered[:, columns]
+            edge["delays"] = tuple(steps.max(axis=0).tolist())
         if strength is not None:
             edge["strength"] = float(strength[a, b])
         if sure is not None:
             edge["confidence"] = float(sure[a, b])
-        graph.add_edge(variables[b], variables[a], **edge)
+        graph.add_edge(nodes[b], nodes[a], **edge)
     return graph
 
 
 def _strengths(
     matrix: np.ndarray,
     library: AbstractLibrary,
+    enters: np.ndarray,
     dynamics: str,
     trajectory: Any,
     inputs: Any,
 ) -> np.ndarray:
-    """Variance of each variable's contribution to each state's steps, relative."""
+    """Variance of each node's contribution to each state's steps, relative."""
     remedy = "Give states without gaps, such as smoothed means."
-    n_states, n_inputs = len(matrix), library.n_states - len(matrix)
+    n_states = len(matrix)
     x = check_finite("trajectory", trajectory, remedy)
     if x.ndim != 2 or len(x) < 3:
         raise ValueError(
             f"`trajectory` must have at least 3 rows of states, got shape {x.shape}. "
             f"{remedy}"
         )
-    check_shape("trajectory", x.shape, (len(x), n_states), remedy)
-    before, after, steps = x[:-1], x[1:], np.diff(x, axis=0)
+    delayed = library.n_states - len(enters)
+    wide = n_states if x.shape[1] == n_states else min(x.shape[1], n_states + delayed)
+    check_shape("trajectory", x.shape, (len(x), wide), remedy)
+    n_inputs = library.n_states - wide
+    before, after, steps = x[:-1], x[1:], np.diff(x[:, :n_states], axis=0)
     if n_inputs:
         remedy = "Give a row of inputs for each step of the trajectory."
         u = check_finite("inputs", [] if inputs is None else inputs, remedy)
@@ -130,7 +152,7 @@ def _strengths(
         if dynamics == "flow":
             # Over an interval a flow adds about the mean of its rates at both ends.
             phi = (phi + np.asarray(_terms(library, after))) / 2
-    carried = matrix[:, None] * (library.incidence != 0)
+    carried = matrix[:, None] * enters
     added = np.tensordot(phi, carried, axes=(1, 2))  # [t, a, b]
     if dynamics == "map":
         # A state that does not move adds nothing to its step.

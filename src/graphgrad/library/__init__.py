@@ -10,4 +10,6 @@ from .functions import Stretched as Stretched
 from .functions import UserTerms as UserTerms
 from .functions import exponential_terms as exponential_terms
 from .functions import trigonometric_terms as trigonometric_terms
+from .monomials import Monomials as Monomials
+from .monomials import partly_linear as partly_linear
 from .polynomial import Polynomial as Polynomial

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from ..library import AbstractLibrary
 from ..library.degrees import default_states
 from .constraint_set import ConstraintSet, Matrix, StatedConstraints
-from .constraints import Conserve, Constraint, Equal, Velocity
+from .constraints import Conserve, Constraint, Delayed, Equal, Velocity
 from .linear_constraints import conserved_groups, share_among_equals, tied
 
 MOST_TIED = 640
@@ -61,17 +61,22 @@ def resolve_constraints(
     stated = StatedConstraints(library, tuple(states), n)
     constraints = tuple(constraints)
     for constraint in constraints:
+        if isinstance(constraint, Delayed):
+            stated.delay(constraint, dynamics)
+    for constraint in constraints:
         if isinstance(constraint, Velocity) and dynamics != "flow":
             raise ValueError(
                 f"`velocity` must be absent for `dynamics={dynamics!r}`, got "
                 f"{constraint.velocity!r}. Use `dynamics='flow'`, with `dt` or times."
             )
-        if not isinstance(constraint, Conserve | Equal):
+        if not isinstance(constraint, Conserve | Equal | Delayed):
             stated.take(constraint)
     groups = conserved_groups(
         [c for c in constraints if isinstance(c, Conserve)], stated
     )
     zero, still = _zero(stated, groups, dynamics)
+    # The known equation of a state a step before counts as no terms.
+    zero = np.where(stated.sources[:, None] >= 0, stated.values, zero)
     equals = [c for c in constraints if isinstance(c, Equal)]
     same = [[stated.place(*place) for place in c.places] for c in equals]
     share_among_equals(same, stated, zero, groups)
@@ -144,4 +149,5 @@ def _untied(stated: StatedConstraints, zero: Matrix, still: Matrix) -> Constrain
         high=np.where(free, high - base, 0),
         identity=np.where(free, np.clip(still, low, high) - base, 0),
         linear_map=None,
+        sources=stated.sources,
     )

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ..checks import check_choice
 from ..library import AbstractLibrary
 from .constraints import (
     Bounds,
+    Delayed,
     Known,
     OnlyEdges,
     Sign,
@@ -35,6 +36,8 @@ class ConstraintSet(NamedTuple):
         identity: Parameters of a map that leaves states as they are, as far as it can.
         linear_map: From the parameters to the coefficients, row by row; None where no
             linear constraint ties any.
+        sources: For each state that is another one a step before, the index of that
+            one; -1 for other states.
     """
 
     base: Float[np.ndarray, "Nx M"]
@@ -44,6 +47,7 @@ class ConstraintSet(NamedTuple):
     high: Float[np.ndarray, "R K"]
     identity: Float[np.ndarray, "R K"]
     linear_map: Float[np.ndarray, "n P"] | None
+    sources: Int[np.ndarray, "Nx"]
 
 
 class StatedConstraints:
@@ -56,6 +60,8 @@ class StatedConstraints:
         self.allowed = np.ones(shape, bool)
         self.signs = np.zeros(shape)
         self.low, self.high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        self.sources = np.full(n, -1)
+        self.delayed: list[tuple[int, int]] = []
 
     def place(self, target: str, term: str) -> tuple[int, int]:
         check_choice("target", target, self.targets)
@@ -67,6 +73,27 @@ class StatedConstraints:
             f"`constraints` must agree, got {what} for {term!r} in the equation of "
             f"{self.states[place[0]]!r}. {remedy}"
         )
+
+    def delay(self, constraint: Delayed, dynamics: str) -> None:
+        """A variable is another one a step before; as a state by a known equation."""
+        place = self.states.index(constraint.copy)
+        source = self.states.index(constraint.source)
+        self.delayed.append((place, source))
+        if place >= len(self.targets):
+            return
+        if dynamics == "flow":
+            raise ValueError(
+                f"`dynamics` must be 'map' or 'difference' for {constraint.copy!r}, a "
+                "state a step before, got 'flow'. Use `dynamics='map'`, or delay only "
+                "inputs."
+            )
+        self.sources[place] = source
+        row = np.zeros(self.library.n_terms)
+        row[self.library.index(constraint.source, self.states)] = 1.0
+        if dynamics == "difference":
+            row[self.library.index(constraint.copy, self.states)] = -1.0
+        for j, value in enumerate(row.tolist()):
+            self.know((place, j), value)
 
     def take(self, constraint: Known | Sign | Bounds | OnlyEdges | Velocity) -> None:
         if isinstance(constraint, Velocity):
@@ -80,6 +107,9 @@ class StatedConstraints:
                 check_choice("only_edges", source, self.states)
                 check_choice("only_edges", target, self.targets)
                 acts[self.states.index(target), self.states.index(source)] = True
+            for place, source in self.delayed:  # sources come before their copies
+                acts[:, place] |= acts[:, source]
+            acts[self.sources >= 0] = True
             # A term may appear if all states in it may act.
             self.allowed &= (~acts).astype(int) @ (self.library.incidence != 0) == 0
             return

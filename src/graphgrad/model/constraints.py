@@ -58,7 +58,18 @@ class Velocity(NamedTuple):
     velocity: str
 
 
-Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal | Velocity
+class Delayed(NamedTuple):
+    """A variable that is another one a step before: `x1[t-1]`, or an input.
+
+    As a state of a map or a difference its equation is known and without noise: its
+    process noise stays as the model has it. `GraphGrad(lags=...)` states it.
+    """
+
+    copy: str
+    source: str
+
+
+Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal | Velocity | Delayed
 
 
 def known(target: str, term: str, value: float) -> Known:

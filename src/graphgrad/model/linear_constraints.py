@@ -113,7 +113,14 @@ def tied(
         for name in ("low", "high", "identity")
     )
     linear_map = linear_map.reshape(base.size, -1)
-    return ConstraintSet(base, untied.zero, low < high, low, high, ahead, linear_map)
+    return untied._replace(
+        base=base,
+        free=low < high,
+        low=low,
+        high=high,
+        identity=ahead,
+        linear_map=linear_map,
+    )
 
 
 def _transfer(source: int, target: int, term: int, signs: Matrix) -> _Parameter:

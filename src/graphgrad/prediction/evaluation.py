@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least
-from ..data.frames import read_inputs
 from ..data.series import is_regular
 from ..fits.record import Fit
 from .forecast import Draws, Ensemble
@@ -82,7 +81,7 @@ def evaluate(
             "each series separately; fill missing rows with NaN."
         )
     chosen = choose_origins(origins, len(series.values), horizon)
-    driving = read_inputs(inputs, panel)
+    driving = fit.drivers(inputs, panel)
     filtered = filtered_states(filter_key, fit.engine, data)[0][0]
     distributions = draws.distributions(data, filtered)
     forecasts, gone = [], []

@@ -9,7 +9,8 @@ from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice, check_finite
 from ..data.clock import as_numbers
-from ..data.frames import read_values
+from ..data.frames import read_inputs, read_values
+from ..data.series import row_times
 from ..diagnostics.uncertainty import fit_covariance, normal_draws, state_slopes
 from ..fits.record import Fit
 from ..fits.rows import StateEstimate, check_level
@@ -218,17 +219,27 @@ def forecast(
             "`y` must be one series to forecast from, got several. Give the one to "
             "continue."
         )
-    inputs = read_values(future_inputs)
     distributions = draws.distributions(data, estimates[0])
     when, dt = panel.series[0].times, fit.dt
     begin = 0.0 if when is None else float(when[-1])
     times, paces, rows = begin + dt * np.arange(1, steps + 1), None, np.arange(steps)
+    acting = None
     if at is not None:
         at = as_numbers(at, panel.series[0].clock, "at")
-        times = _times_ahead(at, begin, fit.dynamics, inputs)
+        times = _times_ahead(at, begin, fit.dynamics, fit.layout.inputs)
         paces, rows = _grid(np.diff(times, prepend=begin) / dt)
         steps = len(paces)
-    states, observed = draws.after(distributions, -1, steps, inputs, paces)
+    else:
+        given = fit.task.inputs if y is None else read_inputs(inputs, panel)
+        before = row_times(panel.series[0], dt)
+        acting = fit.task.drivers.ahead(
+            None if given is None else given.series[0].values,
+            read_values(future_inputs),
+            before,
+            before[-1] + dt * np.arange(1, steps + 1),
+        )
+    states, observed = draws.after(distributions, -1, steps, acting, paces)
+    states = Ensemble(states.members[..., : fit.n_present], level)
     states, observed = (
         Ensemble(part.members[:, rows], part.level) for part in (states, observed)
     )
@@ -239,11 +250,11 @@ def forecast(
 
 
 def _times_ahead(
-    at: Any, begin: float, dynamics: str, inputs: Any
+    at: Any, begin: float, dynamics: str, inputs: tuple[str, ...]
 ) -> Float[np.ndarray, "steps"]:
     """Check the times to forecast, for a flow without inputs."""
     remedy = "Leave it out and give `steps`."
-    if dynamics != "flow" or inputs is not None:
+    if dynamics != "flow" or inputs:
         what = f"a {dynamics}" if dynamics != "flow" else "inputs"
         raise ValueError(f"`at` must be None for {what}, got {at!r:.40}. {remedy}")
     times = np.atleast_1d(check_finite("at", at, "Give times after the last row."))

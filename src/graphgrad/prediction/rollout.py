@@ -59,33 +59,81 @@ def simulate(
         inputs: Inputs, one row per step.
     """
     steps = check_at_least("steps", steps, 1, "It is the length of the trajectory.")
-    names = list(fit.layout.states)
-    remedy = f"Give one number for each of {names}."
-    x0 = check_finite("x0", x0, remedy)
-    check_shape("x0", x0.shape, (len(names),), remedy)
-    (states,), _ = roll(
-        key,
-        fit.model,
-        fit.coefficients[None],
-        x0[None],
-        state_bounds(fit, x0),
-        steps=steps,
-        noise=bool(noise),
-        inputs=read_values(inputs),
+    acting = _inputs(fit, inputs, fit.dt * np.arange(1, steps + 1))
+    states = run_from(
+        key, fit, _initial_state(fit, x0), steps, noise=bool(noise), acting=acting
     )
     gone = np.isnan(states).any(axis=1)
     if gone.any():
         warnings.warn(
-            f"The trajectory diverged at step {int(np.argmax(gone)) + 1} and is NaN "
+            f"The trajectory diverged at step {int(np.argmax(gone))} and is NaN "
             "afterwards. Start closer to the data, or take fewer steps.",
             stacklevel=4,
         )
-    return np.concatenate([x0[None], states])
+    return states
+
+
+def run_from(
+    key: PRNGKeyArray,
+    fit: Fit,
+    x: Float[np.ndarray, "Nx"],
+    steps: int,
+    *,
+    noise: bool = False,
+    acting: Float[np.ndarray, "steps Nu"] | None = None,
+) -> Float[np.ndarray, "steps_plus_1 N"]:
+    """The states that are not delayed, from a state and on, NaN once they diverge.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        x: The state, with delayed ones.
+        steps: Number of steps of dt.
+        noise: Whether to add process noise.
+        acting: All inputs, one row per step.
+    """
+    (states,), _ = roll(
+        key,
+        fit.model,
+        fit.coefficients[None],
+        x[None],
+        state_bounds(fit, x),
+        steps=steps,
+        noise=noise,
+        inputs=acting,
+    )
+    return np.concatenate([x[None], states])[:, : fit.n_present]
+
+
+def _initial_state(fit: Fit, x0: Any) -> Float[np.ndarray, "Nx"]:
+    """An initial state; where states are delayed, from rows that end with it."""
+    names, delays = list(fit.layout.present), fit.layout.delays
+    steps = [delay for delay in delays if delay.name in fit.layout.states]
+    most = max((delay.steps for delay in steps), default=0)
+    remedy = f"Give one number for each of {names}."
+    shape = (len(names),)
+    if most:
+        remedy = f"Give {most + 1} rows in the order of time, of {names}."
+        shape = (most + 1, len(names))
+    x0 = check_finite("x0", x0, remedy)
+    check_shape("x0", x0.shape, shape, remedy)
+    rows = np.atleast_2d(x0)
+    before = [rows[-1 - d.steps, names.index(d.source)] for d in steps]
+    return np.concatenate([rows[-1], before])
+
+
+def _inputs(
+    fit: Fit, inputs: Any, times: Float[np.ndarray, "steps"]
+) -> Float[np.ndarray, "steps N"] | None:
+    """All inputs of a simulation, which begins at time 0 with the first of them."""
+    given = read_values(inputs)
+    first = None if given is None else given[:1]
+    return fit.task.drivers.ahead(first, given, times[:1] - fit.dt, times)
 
 
 def rate_of(fit: Fit) -> Callable[[np.ndarray], np.ndarray]:
     """dx/dt of a flow as a function of states `(..., Nx)`, with mean inputs."""
-    driving = fit.task.inputs
+    driving = fit.task.acting
     acting = np.zeros(0)
     if driving is not None:
         acting = np.mean(np.concatenate([s.values for s in driving.series]), axis=0)

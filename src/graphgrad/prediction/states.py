@@ -46,7 +46,7 @@ def smooth(
         panel = fit.panel if y is None else fit.rows(y, times, inputs)[0]
         return states_at(key, fit, panel, at)
     panel, estimates, _ = smoothed_rows(key, fit, y, times, inputs)
-    return panel.as_given(estimates)
+    return panel.as_given([each.of_first(fit.n_present) for each in estimates])
 
 
 def smoothed_rows(
@@ -64,7 +64,8 @@ def filtered(
 ) -> Any:
     """Filtered states, given the data so far; arguments and result as for `smooth`."""
     panel, data = fit.given_rows(y, times, inputs)
-    return panel.as_given(filtered_states(key, fit.engine, data)[0])
+    estimates = filtered_states(key, fit.engine, data)[0]
+    return panel.as_given([each.of_first(fit.n_present) for each in estimates])
 
 
 def fill(

@@ -102,7 +102,8 @@ class Stored:
         task = task._replace(prepared=prepared._replace(data=data))
         fit = complete_fit(task, *self.solution(task))
         check_header(self.header, fit)
-        return fit._replace(doubts=read_doubts(self.header))
+        notes = checked_names(self.header.get("notes")) or ()
+        return fit._replace(doubts=read_doubts(self.header), notes=notes)
 
     def model(self, model: StateSpaceModel) -> StateSpaceModel:
         """The model with its arrays replaced by the stored ones."""
@@ -179,8 +180,8 @@ class Stored:
         if "term_confidence_" not in self.arrays:
             return {}
         return {
-            "term_confidence_": self.take("term_confidence_", "Nx M"),
-            "edge_confidence_": self.take("edge_confidence_", "Nx Nv"),
+            "term_confidence_": self.take("term_confidence_", "N M"),
+            "edge_confidence_": self.take("edge_confidence_", "N Nv"),
         }
 
 
@@ -230,23 +231,27 @@ def check_library(
 ) -> None:
     """Reject a library with more terms than the coefficients have."""
     states, inputs = (checked_names(header[key]) for key in ("states", "inputs"))
-    n, M = len(states or ()) + len(inputs or ()), coefficients.shape[1]
-    if len(coefficients) != len(states or ()):
+    plain = len(states or ()) + len(inputs or ())
+    # Delayed variables and seasons, of which older files have none, are more.
+    n = max(plain, len(checked_names(header.get("variables")) or ()))
+    M = coefficients.shape[1]
+    if len(states or ()) > len(coefficients) or len(coefficients) > n:
         raise ValueError("its coefficients are not those of its states")
     if settings.get("library") is not None:
         _check_size(settings["library"], n, M)
     elif "library" in settings:
-        plain = {"n_states": n, "degree": settings.get("degree"), "root": 1}
-        _check_size({"kind": "Polynomial", **plain}, n, M)
+        # They may be in no products.
+        own = {"n_states": plain, "degree": settings.get("degree"), "root": 1}
+        _check_size({"kind": "Polynomial", **own}, plain, M)
 
 
 def check_header(header: Mapping[str, Any], fit: Fit) -> None:
     """Reject a header that disagrees with the settings and arrays."""
     expected = (
-        ("states", list(fit.layout.states)),
+        ("states", list(fit.layout.present)),
         ("terms", list(fit.layout.terms)),
         ("dynamics", fit.dynamics),
-        ("coefficients", fit.coefficients.tolist()),
+        ("coefficients", fit.shown.coefficients.tolist()),
     )
     for key, value in expected:
         if header[key] != value:

@@ -28,28 +28,36 @@ def fit_header(fit: Fit) -> dict[str, Any]:
     """Header of a fit, readable by people and other programs."""
     layout, panel, solution = fit.layout, fit.panel, fit.solution
     transition, observation = fit.model.transition, fit.model.observation
-    intervals = normal_band(fit.coefficients, fit.standard_errors, LEVEL)
-    incidence = layout.library.incidence[: len(layout.states)]
+    shown, n = fit.shown, fit.n_present
+    intervals = normal_band(shown.coefficients, shown.standard_errors, LEVEL)
+    noise = transition.noise
+    if fit.noise_free or layout.copies[0]:
+        noise = None
     return {
         "dt": fit.dt,
         "dynamics": fit.dynamics,
         "substeps": fit.substeps if fit.dynamics == "flow" else None,
-        "states": list(layout.states),
+        "states": list(layout.present),
         "terms": list(layout.terms),
         "degrees": _degrees(fit),
-        "coefficients": fit.coefficients.tolist(),
-        "adjacency": adjacency(fit.coefficients, incidence).astype(int).tolist(),
-        "state_noise": np.zeros(len(layout.states)).tolist()
-        if fit.noise_free
-        else _noise(transition.noise),
+        "coefficients": shown.coefficients.tolist(),
+        "adjacency": adjacency(shown.coefficients, layout.incidence[:n])
+        .astype(int)
+        .tolist(),
+        "state_noise": fit.variances[0][:n].tolist()
+        if noise is None
+        else _noise(noise),
         "observation_noise": _noise(observation.noise),
         "log_likelihood": _finite(float(solution.log_likelihood)),
         "penalty": _penalty(fit),
         "outcome": fit.outcome.name,
         "doubts": [_doubt(doubt) for doubt in fit.doubts],
         "intervals": {"level": LEVEL, "ends": intervals.tolist()},
-        "inputs": list(layout.inputs),
-        "observation": None if layout.matrix is None else layout.matrix.tolist(),
+        "inputs": list(fit.task.drivers.given),
+        "variables": list(layout.variables),
+        "delays": [list(delay) for delay in layout.delays],
+        "notes": list(fit.notes),
+        "observation": None if layout.matrix is None else layout.matrix[:, :n].tolist(),
         "noise_kinds": {
             "state": type(transition.noise).__name__,
             "observation": type(observation.noise).__name__,

@@ -87,6 +87,9 @@ def encode_setting(value: Any) -> Any:
         return {"kind": kind.__name__, **fields}
     if isinstance(value, list):
         return [encode_setting(inner) for inner in value]
+    if kind is dict and all(isinstance(key, str) for key in value):
+        items = [[key, encode_setting(inner)] for key, inner in value.items()]
+        return {"kind": "mapping", "items": items}
     if kind is tuple:
         return {"kind": "tuple", "items": [encode_setting(inner) for inner in value]}
     if isinstance(value, np.ndarray | jax.Array) and value.dtype.kind in "biuf":
@@ -120,6 +123,8 @@ def decode_setting(plain: Any) -> Any:
             return float(text)
         case "tuple", {"items": list(items)}:
             return tuple(items)
+        case "mapping", {"items": list(items)}:
+            return {str(key): inner for key, inner in items}
         case "array", {"items": items, "dtype": str(dtype)}:
             if np.dtype(dtype).kind in "biuf":
                 return np.asarray(items, dtype)

@@ -166,6 +166,7 @@ def _step(
     chosen = jnp.take_along_axis(found, best[None, :, None], axis=0)[0]
     step = step_by(chosen)
     variance = jnp.maximum(sums.squares(step) / T, plan.floor)
+    variance = jnp.where(plan.exact, plan.floor, variance)
     next_unknowns = unknowns._replace(
         parameters=scatter(chosen, columns, K), state_noise=variance
     )

@@ -36,7 +36,7 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     sums = statistics(data, active)
     steps = squared_steps(plan.trajectory, model)
     columns = active if plan.linear_map is None else plan.all_columns()
-    hidden = hidden_states(model)
+    hidden = hidden_states(model) & ~plan.exact
     # A trajectory that is not seen tells nothing.
     pooled, unit = pooled_statistics(sums, jnp.where(hidden, jnp.inf, steps), plan)
     scale = pooled.scale(unit)
@@ -52,6 +52,7 @@ def begin(plan: Plan, share: Float[Array, ""]) -> Annealing:
     parameters = jnp.where(plan.of_rows(hidden), plan.identity, parameters)
     moved = share * model_unknowns(model).initial_noise / model.mean.noise_length()
     noise = jnp.where(hidden, moved, noise)
+    noise = jnp.where(plan.exact, plan.floor, noise)
     return Annealing(
         unknowns=model_unknowns(model)._replace(
             parameters=parameters, state_noise=noise

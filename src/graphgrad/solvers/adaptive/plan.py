@@ -37,6 +37,8 @@ class Plan(NamedTuple):
         interpolated: Where that is a guess across a long gap, or before all data.
         long_gaps: The same, or None where there is no long gap.
         free_noise: Whether the state noise is free, above the floor; else it is known.
+        sources: For each state that is another one a step before, the index of that
+            one; -1 for other states.
     """
 
     ys: Float[Array, "T Ny"]
@@ -56,6 +58,12 @@ class Plan(NamedTuple):
     interpolated: Bool[Array, "T_plus_1"]
     long_gaps: Bool[Array, "T_plus_1"] | None
     free_noise: Bool[Array, ""]
+    sources: Int[Array, "Nx"]
+
+    @property
+    def exact(self) -> Bool[Array, "Nx"]:
+        """States whose equation is known without noise: others a step before."""
+        return self.sources >= 0
 
     @property
     def term_penalties(self) -> Float[Array, "R K"]:

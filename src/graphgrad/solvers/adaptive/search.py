@@ -9,7 +9,7 @@ from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
 from ...engines import AbstractEngine
-from ...model import ConstraintSet, StateSpaceModel
+from ...model import ConstraintSet, LinearGaussian, StateSpaceModel
 from ...solution import Solution
 from ..criterion import AbstractCriterion
 from ..trees import host_entry
@@ -134,6 +134,18 @@ class Search(NamedTuple):
             traced=self.traced,
         )
 
+    def _sees_all(self, model: StateSpaceModel) -> bool:
+        """Whether all states are observed, now or as others a step before."""
+        seen = model.observation
+        own = int(np.sum(np.asarray(self.constraints.sources) < 0))
+        delayed = (
+            isinstance(seen, LinearGaussian)
+            and seen.matrix is not None
+            and own < model.n_states
+            and len(seen.matrix) == own
+        )
+        return model.sees_all_states or delayed
+
     @property
     def _free(self) -> tuple[str, ...]:
         """What is learnt while the process noise is free, above what is known of it.
@@ -152,7 +164,7 @@ class Search(NamedTuple):
             size = first_size(plan.build(first, ()), plan.trajectory)
             size = max(size, int(substeps_of(model)))
             plan = plan._replace(model=with_substeps(plan.model, size))
-        seen = model.sees_all_states
+        seen = self._sees_all(model)
 
         def round_of(number: int, starts: Annealing) -> Exchange:
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
@@ -288,7 +300,7 @@ class Search(NamedTuple):
                 every = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state.best)
                 self.callback(_progress("refine", state.sweeps, sweeps, every, plan))
 
-        if explored is None and plan.model.sees_all_states:
+        if explored is None and self._sees_all(plan.model):
             explored = {}
         return exchange_each(
             key,

@@ -134,7 +134,7 @@ def adaptive(
     traced = search.traced or any(
         isinstance(leaf, Tracer) for leaf in jax.tree.leaves(model)
     )
-    units = standard_units(model, ys)
+    units = standard_units(model, ys, resolved.sources)
     if units is not None:
         model, ys = in_standard_units(units, model, ys)
         search = search._replace(ys=ys, constraints=constraints_in(units, resolved))

@@ -62,7 +62,9 @@ def _plan(
         seen = jax.jacfwd(model.observation.mean)(start)
         away = states - model.observation.mean(start)
         states = start + away @ jnp.linalg.pinv(seen).T
+    sources = jnp.asarray(constraints.sources)
     trajectory = jnp.concatenate([model.initial_mean[None], states])
+    trajectory = _delayed(trajectory, model, sources)
     # The first state is no datum.
     interpolated = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
     free = jnp.asarray(constraints.free)
@@ -78,7 +80,7 @@ def _plan(
         linear_map=None
         if constraints.linear_map is None
         else jnp.asarray(constraints.linear_map, ys.dtype),
-        floor=_floor(trajectory, model, learn),
+        floor=_floor(trajectory, model, learn, sources >= 0),
         criterion=criterion,
         penalty=_penalty(ys, criterion, model, constraints, free),
         multiplier=multiplier,
@@ -86,11 +88,24 @@ def _plan(
         interpolated=interpolated,
         long_gaps=interpolated if gaps else None,
         free_noise=jnp.array(True),
+        sources=sources,
     )
 
 
 begin_later = compiled_once(_plan)
 """The plan of a fit that goes on from another one; arguments as for `begin_fit`."""
+
+
+def _delayed(trajectory: Array, model: StateSpaceModel, sources: Array) -> Array:
+    """A trajectory in which states that are others a step before are that."""
+    fresh = model.moving(len(trajectory) - 1)[:, None] == 0
+
+    def shift(_: Array, x: Array) -> Array:
+        before = jnp.where(fresh, x[1:], x[:-1])[:, sources]
+        return x.at[1:].set(jnp.where(sources >= 0, before, x[1:]))
+
+    # A state two steps before is the one before a step before.
+    return jax.lax.fori_loop(0, trajectory.shape[1], shift, trajectory)
 
 
 def long_gaps(ys: Array, model: StateSpaceModel) -> Array:
@@ -120,7 +135,7 @@ def _penalty(
 
 
 def _floor(
-    trajectory: Array, model: StateSpaceModel, learn: tuple[str, ...]
+    trajectory: Array, model: StateSpaceModel, learn: tuple[str, ...], exact: Array
 ) -> Float[Array, "Nx"]:
     """Lowest variances of the process noise.
 
@@ -133,5 +148,5 @@ def _floor(
     if isinstance(model.mean, FlowMean):
         least = least / model.mean.interval
     if "state_noise" in learn:
-        return least
+        return jnp.where(exact, known.state_noise, least)
     return jnp.maximum(known.state_noise, jnp.where(known.state_noise > 0, 0, least))

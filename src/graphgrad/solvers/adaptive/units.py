@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from ...model import (
     ConstraintSet,
@@ -48,10 +48,18 @@ class Units(NamedTuple):
     values: Float[Array, "Ny"]
 
 
-def standard_units(model: StateSpaceModel, ys: Any) -> Units | None:
+def standard_units(
+    model: StateSpaceModel, ys: Any, sources: Int[np.ndarray, "Nx"] | None = None
+) -> Units | None:
     """Standard units of data; None where a distribution has a scale of its own.
 
     States in terms that are no monomials, such as sin(x), keep the user's unit.
+
+    Args:
+        model: The model.
+        ys: The data.
+        sources: For each state that is another one a step before, and has its unit, the
+            index of that one; -1 for other states.
     """
     seen = model.observation
     kinds = model.transition.noise, model.initial_noise, seen.noise
@@ -75,6 +83,11 @@ def standard_units(model: StateSpaceModel, ys: Any) -> Units | None:
         first = xp.sqrt(xp.asarray(_variances(model.initial_noise)))
         states = _positive(xp, xp.where(direct, spread, first))
     states = xp.where(bound[:n], 1, states)
+    if sources is not None:
+        owners = np.arange(n)
+        for i in np.flatnonzero(sources >= 0):  # sources come before
+            owners[i] = owners[sources[i]]
+        states = states[owners]
     if seen.matrix is None:
         observed = states
     inputs = xp.ones(0, rows.dtype)

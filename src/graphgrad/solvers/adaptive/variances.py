@@ -57,7 +57,7 @@ def free_variances(
     state = plan.free_noise & ("state_noise" in learn)
     return jnp.concatenate(
         [
-            jnp.full(unknowns.state_noise.shape, state),
+            state & ~plan.exact,
             jnp.full(unknowns.observation_noise.shape, "observation_noise" in learn),
         ]
     )
@@ -110,8 +110,10 @@ def restricted(
         covariance = jax.vmap(inverse_on)(here.coefficients, inside)
     lost = -jnp.sum(covariance * change.mT, axis=-1)
     slope = 0.5 * jnp.sum(lost.reshape(active.shape), axis=1) + 1 / 3 - NOISE_PRIOR
+    slope = jnp.where(plan.exact, 0, slope)
     assert here.noise is not None
     metric = here.noise[:Nx, :Nx] + jnp.eye(Nx, dtype=slope.dtype)
     metric += 0 * covariance.ravel()[0]  # factored after the other one
     whiten = inverse_root(metric)
-    return unknowns.state_noise * jnp.exp(jnp.clip(whiten.T @ (whiten @ slope), -1, 1))
+    change = jnp.clip(whiten.T @ (whiten @ slope), -1, 1)
+    return unknowns.state_noise * jnp.exp(jnp.where(plan.exact, 0, change))

@@ -1,0 +1,188 @@
+"""Memory that is chosen: delays, seasons and hidden states, by the criterion.
+
+Fits are compared on the same rows: the first ones, which a fit with delays cannot
+predict, are left out of every log-likelihood.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from ..checks import check_at_least
+from ..data.lags import even_steps
+from ..data.layout import state_names
+from ..data.periods import strongest_period
+from ..data.series import Panel, row_times
+from ..diagnostics.residuals import fit_residuals, remember
+from ..fits.record import Fit
+from ..model import forbid, known
+from ..prediction.states import filtered_states
+
+AUTO = "auto"
+
+MOST_LAGS = 10
+"""Most delays that are tried."""
+
+PATIENCE = 2
+"""Delays in a row without a lower criterion after which no more are tried."""
+
+MOST_HIDDEN = 2
+"""Most hidden states that are tried."""
+
+NOTHING = {"seasons": None, "lags": 0, "hidden": 0}
+"""Settings without memory."""
+
+FitOne = Callable[[Mapping[str, Any]], Fit]
+
+
+def fit_with_memory(
+    key: PRNGKeyArray, settings: Mapping[str, Any], panel: Panel, fit_one: FitOne
+) -> Fit:
+    """Fit with the memory of the settings, chosen where they say `"auto"`.
+
+    Args:
+        key: Random key.
+        settings: Parameters of the estimator by name.
+        panel: The data.
+        fit_one: Fits with settings of which none is chosen.
+    """
+    plain = {**settings}
+    for name, nothing in NOTHING.items():
+        if _is_auto(name, settings[name]):
+            plain[name] = nothing
+    remedy = "It is a number of states, or 'auto'."
+    number = check_at_least("hidden", plain["hidden"], 0, remedy)
+    best = fit_one(with_hidden(plain, panel, number) if number else plain)
+    notes = []
+    for name, tries in (("seasons", _seasons), ("lags", _lags), ("hidden", _hidden)):
+        if _is_auto(name, settings[name]):
+            best, note = _best(key, best, tries(key, best, panel), fit_one)
+            notes.append(note)
+    return best._replace(notes=tuple(filter(None, notes)))
+
+
+def with_hidden(
+    settings: Mapping[str, Any], panel: Panel, number: int, column: int = 0
+) -> dict[str, Any]:
+    """Settings with hidden states h1, h2, ..., whose scale and origin are fixed.
+
+    The first acts on the state of a column, each other on the one before, with
+    coefficient 1; their equations have no constant.
+
+    Args:
+        settings: Parameters of the estimator by name.
+        panel: The data.
+        number: Number of hidden states.
+        column: Index of the column.
+    """
+    observation = settings["observation"]
+    if callable(observation) or np.ndim(observation) == 2:
+        raise ValueError(
+            "`hidden` must be 0 where `observation` is a function or a matrix, got "
+            f"{number}. Name the hidden states in `states`."
+        )
+    states = state_names(settings, panel)
+    names = [f"h{i + 1}" for i in range(number)]
+    seen = states[column] if observation is None else observation[column]
+    fixed = [known(a, b, 1.0) for a, b in pairwise([seen, *names])]
+    fixed += [forbid(name, "1") for name in names]
+    return {
+        **settings,
+        "states": [*states, *names],
+        "constraints": [*settings["constraints"], *fixed],
+        "hidden": 0,
+    }
+
+
+def comparable_criterion(key: PRNGKeyArray, fit: Fit, skipped: int) -> float:
+    """Extended BIC of the rows after the first ones of each series.
+
+    Each learnt variance of process noise costs the logarithm of the number of values.
+
+    Args:
+        key: Random key.
+        fit: The fit.
+        skipped: Number of rows of each series that are left out.
+    """
+    _, increments = filtered_states(key, fit.engine, fit.data)
+    likelihood = sum(float(np.sum(part[skipped:])) for part in increments)
+    there = fit.solution.departures()[: fit.n_present] != 0
+    estimated = there & fit.estimated[: fit.n_present]
+    price = float(np.sum(fit.term_penalties[: fit.n_present][estimated]))
+    values = int(np.sum(~np.isnan(fit.data.ys)))
+    variances = fit.n_present * ("state_noise" in fit.task.prepared.learn)
+    return -2 * likelihood + price + np.log(values) * variances
+
+
+Candidates = Iterator[tuple[str, Mapping[str, Any], float]]
+"""What is tried: in words, as settings, and what it costs beside its terms."""
+
+
+def _best(
+    key: PRNGKeyArray, first: Fit, candidates: Candidates, fit_one: FitOne
+) -> tuple[Fit, str]:
+    """The fit with the lowest criterion, and a note of what was tried."""
+    rows = min(len(series.values) for series in first.panel.series)
+    skipped = min(1 + MOST_LAGS, rows // 4)
+    best, lowest = first, comparable_criterion(key, first, skipped)
+    tried, since = [], 0
+    for words, settings, cost in candidates:
+        fit = fit_one(settings)
+        criterion = comparable_criterion(key, fit, skipped) + cost
+        tried.append(f"{words} {criterion - lowest:+.1f}")
+        since += 1
+        if criterion < lowest:
+            best, lowest, since = fit, criterion, 0
+        if since >= PATIENCE:
+            break
+    found = "; ".join(tried)
+    return best, f"Tried, with the change of the criterion: {found}." if tried else ""
+
+
+def _lags(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
+    """One delay, two, ..."""
+    del key
+    times = [row_times(series, first.dt) for series in panel.series]
+    if not even_steps(times, first.dt):
+        return
+    rows = sum(len(series.values) for series in panel.series)
+    for lags in range(1, min(MOST_LAGS, rows // 10) + 1):
+        yield f"lags={lags}", {**first.task.settings, "lags": lags}, 0.0
+
+
+def _seasons(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
+    """The strongest period of the data, and that of the residuals."""
+    times = [row_times(series, first.dt) for series in panel.series]
+    found = fit_residuals(key, first)
+    residuals = found if isinstance(found, list) else [found]
+    cost = 2 * np.log(sum(map(len, times)))  # a period among about as many
+    tried: list[float] = []
+    for values in ([series.values for series in panel.series], residuals):
+        period = strongest_period(times, values)
+        if period is not None and not any(abs(period / p - 1) < 0.02 for p in tried):
+            tried.append(period)
+            settings = {**first.task.settings, "seasons": period}
+            yield f"seasons={period:g}", settings, cost
+
+
+def _hidden(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
+    """One hidden state, or two, if residuals remember."""
+    found = fit_residuals(key, first)
+    column = remember(found if isinstance(found, list) else [found])
+    if column is None:
+        return
+    for number in range(1, MOST_HIDDEN + 1):
+        settings = with_hidden(first.task.settings, panel, number, column)
+        yield f"hidden={number}", settings, 0.0
+
+
+def _is_auto(name: str, value: Any) -> bool:
+    if isinstance(value, str) and value != AUTO:
+        raise ValueError(
+            f"`{name}` must be a number or 'auto', got {value!r}. Write 'auto' to have "
+            "it chosen by the criterion."
+        )
+    return isinstance(value, str)
