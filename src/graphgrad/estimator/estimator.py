@@ -42,6 +42,7 @@ from .equations import (
     fit_sympy,
 )
 from .fitting import fit_data
+from .pickling import restored, stored
 from .report import fit_findings
 from .summary import fit_summary
 
@@ -211,6 +212,13 @@ class GraphGrad(BaseEstimator):
         self.constraints = constraints
         self.callback = callback
         self.random_state = random_state
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Attributes for pickle, joblib and `copy.deepcopy`."""
+        return stored(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(restored(state))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

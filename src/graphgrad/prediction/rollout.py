@@ -14,6 +14,7 @@ from ..compiling import compiled
 from ..data.frames import read_values
 from ..fits.record import Fit
 from ..model import AbstractNoise, Schedule, StateSpaceModel, UserDensity
+from ..solvers.adaptive.padding import rounded_length
 
 FAR = 100.0
 """Distance from the data, in units of their range, beyond which a state diverged."""
@@ -132,23 +133,27 @@ def roll(
             f"`future_inputs` must be given for a model with {n_inputs} inputs, got "
             "None. Give one row for each step."
         )
-    acting = None
     if inputs is not None:
         remedy = "Give one row for each step, one column for each input."
         check_shape("future_inputs", inputs.shape, (steps, n_inputs), remedy)
-        acting = jnp.asarray(inputs)
+    # Other numbers of steps need no other compiled program.
+    longest = rounded_length(steps)
+
+    def longer(values: np.ndarray | None) -> Array | None:
+        if values is None:
+            return None
+        return jax.device_put(values[np.minimum(np.arange(longest), steps - 1)])
+
     drawn = _roll(
         key,
         model,
-        jnp.asarray(coefficients),
-        jnp.asarray(x),
-        bounds,
-        acting,
-        None if paces is None else jnp.asarray(paces),
-        steps,
+        *jax.device_put((coefficients, x, bounds)),
+        longer(inputs),
+        longer(paces),
+        longest,
         noise,
     )
-    states, observed = (np.swapaxes(np.asarray(part), 0, 1) for part in drawn)
+    states, observed = (np.swapaxes(np.asarray(part), 0, 1)[:, :steps] for part in drawn)
     return states, observed
 
 
