@@ -12,10 +12,18 @@ from ..fits.rows import rounded_up
 from ..model import Arranged, StateSpaceModel
 
 
-def fit_covariance(fit: Fit) -> Float[np.ndarray, "n n"]:
-    """Covariance of the estimated coefficients, in row-major order."""
+def fit_covariance(fit: Fit, data: Arranged | None = None) -> Float[np.ndarray, "n n"]:
+    """Covariance of the estimated coefficients, in row-major order.
+
+    Args:
+        fit: The fit.
+        data: Its rows, if with a model of other noise.
+    """
     return coefficient_covariance(
-        fit.data, fit.inferred.means, fit.estimated, fit.task.linear_map
+        fit.data if data is None else data,
+        fit.inferred.means,
+        fit.estimated,
+        fit.task.linear_map,
     )
 
 
