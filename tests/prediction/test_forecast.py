@@ -4,14 +4,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+import scipy.stats
 
 import graphgrad as gg
+from graphgrad.diagnostics.noise_uncertainty import _draw, noise_draws
 from graphgrad.diagnostics.uncertainty import fit_covariance, state_slopes
 from graphgrad.engines import GaussianSmoother
 from graphgrad.estimator import fitting
 from graphgrad.prediction.evaluation import choose_origins
 from graphgrad.prediction.forecast import Ensemble
+from helpers.compilations import compilations
 from helpers.oracles import (
     exact_smoother,
     extended_kalman,
@@ -183,6 +188,10 @@ def test_diverged_members_cause_a_warning(recwarn):
     ).fit(y)
     with pytest.warns(UserWarning, match="100% of the members diverged, the first at"):
         ahead = model.forecast(40, members=5)
+    usable = int((ahead.diverged <= 0.05).sum())
+    assert f"The bands of 90% can be used up to step {usable}, and" in ahead.message
+    assert np.isfinite(ahead.band()[:usable]).all()
+    assert np.isnan(ahead.band()[usable:]).all()
     assert ahead.diverged[-1] == 1
     assert (np.diff(ahead.diverged) >= 0).all()
     assert np.isnan(ahead.mean[-1]).all()
@@ -242,6 +251,130 @@ def test_an_ensemble_without_members_left():
     assert np.isnan(ensemble.band()).all()
     with pytest.raises(ValueError, match="`level` must be between 0 and 1, got 2"):
         ensemble.band(2)
+
+
+def test_members_that_are_gone_count_as_outside():
+    drawn = np.random.default_rng(0).normal(size=(400, 3, 2))
+    far = drawn.copy()
+    far[:20, 1, 0], far[:, 2] = -np.inf, np.inf
+    gone = np.where(np.isfinite(far), far, np.nan)
+    gone[:20, 1] = np.nan
+    low, high = np.moveaxis(Ensemble(gone, 0.8).band(), -1, 0)
+    np.testing.assert_allclose(low[0], np.quantile(drawn[:, 0], 0.1, axis=0))
+    # An end is that of all members, with those that are gone beyond it.
+    rest = np.sort(drawn[20:, 1], axis=0)
+    assert (rest[19:21] < low[1]).any(axis=0).all()
+    assert (low[1] < rest[21]).all()
+    assert (rest[-22] < high[1]).all()
+    assert (high[1] < rest[-19]).all()
+    assert np.isnan(low[2]).all()
+    assert np.isnan(high[2]).all()
+    assert np.isnan(Ensemble(gone, 0.95).band()[1]).all()
+    assert np.isnan(Ensemble(gone, 0.95).mean[2]).all()
+
+
+def test_frames_of_forecasts():
+    rng = np.random.default_rng(0)
+    values = np.cumsum(rng.normal(size=(30, 2)), axis=0)
+    given = {"time": 5 + 0.5 * np.arange(30), "b": values[:, 0], "a": values[:, 1]}
+    model = gg.GraphGrad(degree=1, dynamics="map").fit(pl.DataFrame(given))
+    ahead = model.forecast(3, members=20)
+    frame = ahead.frame()
+    assert isinstance(frame, pl.DataFrame)
+    ends = [f"{name}{end}" for name in "ba" for end in ("", "_low", "_high")]
+    assert frame.columns == ["time", *ends]
+    assert frame["time"].to_list() == [20.0, 20.5, 21.0]
+    mean, band = ahead.observations.mean, ahead.observations.band()
+    np.testing.assert_array_equal(frame["a"], mean[:, 1])
+    np.testing.assert_array_equal(frame[["b_low", "b_high"]].to_numpy(), band[:, 0])
+    half = ahead.frame(0.5)
+    assert (half["a_high"] < frame["a_high"]).all()
+    table = pd.DataFrame(given)
+    point = model.predict(table, steps=2)
+    assert isinstance(point, pd.DataFrame)
+    assert list(point.columns) == ["time", "b", "a"]
+    assert point["time"].tolist() == [20.0, 20.5]
+    path = model.simulate(model.state_means_[-1], steps=2)[1:]
+    np.testing.assert_allclose(point[["b", "a"]], path, rtol=1e-6)
+    plain = gg.GraphGrad(degree=1).fit(values)
+    assert plain.predict(steps=4).shape == (4, 2)
+    assert list(plain.forecast(1, members=2).frame().columns[:3]) == [
+        *("t", "x1", "x1_low"),
+    ]
+
+
+def test_future_inputs_by_name():
+    rng = np.random.default_rng(0)
+    driving = pd.DataFrame(rng.normal(size=(40, 2)), columns=["u", "v"])
+    y = np.zeros((40, 1))
+    for t in range(1, 40):
+        y[t] = 0.5 * y[t - 1] + driving["u"][t] - 2 * driving["v"][t]
+    model = gg.GraphGrad(degree=1).fit(y, inputs=driving)
+    future = pd.DataFrame({"v": [1.0, 0.0], "more": ["a", "b"], "u": [0.0, 3.0]})
+    options = {"members": 1, "sources": ()}
+    wanted = model.forecast(2, future_inputs=future[["u", "v"]].to_numpy(), **options)
+    found = model.forecast(2, future_inputs=future[["v", "u"]], **options)
+    np.testing.assert_array_equal(found.mean, wanted.mean)
+    with pytest.raises(ValueError, match=r"must have the inputs of the fit, \['u', 'v"):
+        model.forecast(2, future_inputs=future[["u"]], **options)
+    with pytest.raises(ValueError, match="`future_inputs` must be given"):
+        model.forecast(2, **options)
+
+
+def test_draws_of_a_log_variance():
+    n, members = 6, 20_000
+
+    def at(value, size=1.3):  # of n normal values of this mean square
+        return -n / 2 * (value + size * np.exp(-value))
+
+    # Flat in the standard deviation: a gamma distribution of the precision.
+    exact = scipy.stats.gamma((n - 1) / 2, scale=2 / (n * 1.3))
+    drawn = _draw(jax.random.key(0), members, at, np.log(1.3), np.inf)
+    shares = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    # A grid of whole steps of the logarithm is as accurate as this.
+    wanted = -np.log(exact.ppf(1 - shares))
+    np.testing.assert_allclose(np.quantile(drawn, shares), wanted, atol=0.15)
+    narrow = _draw(jax.random.key(0), members, at, 2.0, 0.1)
+    assert narrow.mean() == pytest.approx(2, abs=0.005)
+    assert narrow.std() == pytest.approx(0.1, rel=0.03)
+
+
+def test_bands_have_the_uncertainty_of_the_noise(curved):
+    model, _ = curved
+    with jax.enable_x64(True):
+        noise = noise_draws(jax.random.key(0), model._fit, 400)
+    assert noise.learnt == ("state_noise", "observation_noise")
+    for drawn in noise[:2]:
+        assert drawn.shape == (400, 2)
+        assert (drawn > 0).all()
+        assert (np.log(drawn).std(axis=0) > 0.05).all()
+    free = model._fit._replace(
+        solution=eqx.tree_at(lambda s: s.noise_free, model.solution_, np.asarray(True))
+    )
+    assert (free.variances[0] == 0).all()
+    with jax.enable_x64(True):
+        noise = noise_draws(jax.random.key(0), free, 400)
+    assert (noise.state.mean(axis=0) > 0).all()
+
+
+def test_other_lengths_need_no_other_programs():
+    rng = np.random.default_rng(0)
+    y = np.zeros((120, 2))
+    for t in range(1, 120):
+        y[t] = [[0.8, 0.3], [-0.2, 0.7]] @ y[t - 1] + rng.normal(size=2)
+    model = gg.GraphGrad(degree=1, dt=0.5).fit(y[:60])
+
+    def use(rows):
+        model.score(y[:rows])
+        model.filter(y[:rows])
+        model.smooth(y[:rows])
+        model.residuals(y[:rows])
+        model.forecast(rows // 10, y[:rows], members=10)
+
+    use(96)
+    use(97)
+    assert compilations(lambda: [use(rows) for rows in range(66, 96, 2)]) == 0
+    assert compilations(lambda: [use(rows) for rows in range(98, 120, 5)]) == 0
 
 
 def test_comparison_of_nested_fits(linear):

@@ -6,23 +6,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.solvers.adaptive import padding
-
-
-def _compilations(fit) -> int:
-    """Number of programs that are compiled while a function runs."""
-    count = []
-
-    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
-        del duration_secs, kwargs
-        if event == "/jax/core/compile/backend_compile_duration":
-            count.append(event)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        fit()
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
-    return len(count)
+from helpers.compilations import compilations
 
 
 @pytest.mark.slow
@@ -56,5 +40,5 @@ def test_another_length_compiles_nothing():
     ys = gg.systems.lotka_volterra().simulate(jax.random.key(2), steps=60).observations
     ys = np.asarray(ys)
     gg.GraphGrad(degree=2, dynamics="map").fit(ys)
-    found = _compilations(lambda: gg.GraphGrad(degree=2, dynamics="map").fit(ys[:55]))
+    found = compilations(lambda: gg.GraphGrad(degree=2, dynamics="map").fit(ys[:55]))
     assert found <= 5  # of single operations

@@ -41,7 +41,12 @@ def show(
 @reported
 def forecast(
     run: Run,
-    steps: Annotated[int, typer.Option(help="Number of steps of dt.")] = 50,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of steps of dt.", show_default="50, or rows of --inputs"
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="CSV file to write.", show_default="standard output"),
@@ -52,6 +57,10 @@ def forecast(
         int | None,
         typer.Option(help="Random seed.", show_default="that of the fit"),
     ] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(help="CSV or Parquet file of the future inputs, a row per step."),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it exists.")
     ] = False,
@@ -61,22 +70,33 @@ def forecast(
     \b
     Examples:
       graphgrad forecast run/ --steps 50 --out forecast.csv
+      graphgrad forecast run/ --inputs future.csv
       graphgrad forecast run/ --steps 10 --level 0.5
     """  # noqa: D301
     from ..checks import check_at_least
     from ..data.clock import shown_times, time_name
     from ..registries import MOTIONS
     from .folder import check_file, new_file, read_header, write_bands
+    from .inputs import future_inputs
 
     # Errors in the header are reported before JAX is imported.
-    dynamics = MOTIONS[read_header(run)["dynamics"]]
+    header = read_header(run)
+    dynamics = MOTIONS[header["dynamics"]]
+    future, steps = future_inputs(inputs, header.get("inputs") or [], steps)
     check_at_least("--steps", steps, 1, "It is the number of steps to forecast.")
     check_at_least("--members", members, 1, "200 give accurate bands.")
     if not 0 < level < 1:
         raise ValueError(f"`--level` must be between 0 and 1, got {level}.")
     check_file(out, force=force)
     estimator, ahead = interruptible(
-        lambda: _ahead(run, steps=steps, members=members, level=level, seed=seed)
+        lambda: _ahead(
+            run,
+            steps=steps,
+            members=members,
+            level=level,
+            random_state=seed,
+            future_inputs=future,
+        )
     )
     with new_file(out) as file:
         clock = estimator._fit.panel.series[0].clock
@@ -144,9 +164,7 @@ def compare(
         typer.echo(f"Only in some runs: {term}: {values}")
 
 
-def _ahead(
-    run: Path, *, steps: int, members: int, level: float, seed: int | None
-) -> tuple[Any, Any]:
+def _ahead(run: Path, **options: Any) -> tuple[Any, Any]:
     """The estimator of a run, and its forecast."""
     from ..estimator import GraphGrad
 
@@ -154,9 +172,7 @@ def _ahead(
     with warnings.catch_warnings():
         # The warning is in `message`.
         warnings.simplefilter("ignore", UserWarning)
-        ahead = estimator.forecast(
-            steps=steps, members=members, level=level, random_state=seed
-        )
+        ahead = estimator.forecast(**options)
     return estimator, ahead
 
 

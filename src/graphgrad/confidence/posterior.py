@@ -6,17 +6,20 @@ of terms that enter, and the noises that are learnt. Each draw is exact given th
 others, whatever the number of particles (Lindsten, Jordan and Schön, JMLR 15, 2014).
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice
 from ..compiling import compiled
 from ..engines import ParticleSmoother
+from ..extras import need
 from ..model import (
     ConstraintSet,
     GaussianNoise,
@@ -54,6 +57,41 @@ class Posterior(NamedTuple):
     coefficients: Float[Array, "draws Nx M"]
     state_noise: Float[Array, "draws Nx"]
     observation_noise: Float[Array, "draws Ny"]
+
+    def to_arviz(
+        self, states: Sequence[str] | None = None, terms: Sequence[str] | None = None
+    ) -> Any:
+        """The draws as `arviz.InferenceData`, of one chain.
+
+        Its variables are `coefficients`, with dimensions `state` and `term`, `included`
+        (whether the term is there), `state_noise` and `observation_noise`. It needs
+        `pip install "graphgrad[arviz]"`.
+
+        Args:
+            states: Names of the states, `state_names_` of an estimator.
+            terms: Names of the terms, `terms_`.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ArviZ announces its next version
+            arviz = need("arviz", extra="arviz", who="`to_arviz`")
+        coefficients = np.asarray(self.coefficients)
+        parts = {
+            "coefficients": coefficients,
+            "included": coefficients != 0,
+            "state_noise": np.asarray(self.state_noise),
+            "observation_noise": np.asarray(self.observation_noise),
+        }
+        named = {"state": states, "term": terms}
+        return arviz.from_dict(
+            posterior={name: values[None] for name, values in parts.items()},
+            coords={key: list(value) for key, value in named.items() if value},
+            dims={
+                "coefficients": ["state", "term"],
+                "included": ["state", "term"],
+                "state_noise": ["state"],
+                "observation_noise": ["column"],
+            },
+        )
 
 
 def posterior(

@@ -5,6 +5,7 @@ of the columns, and the times of the rows: in its index, if that has dates or a 
 times, or in columns that `clock_columns` finds. So do arrays of xarray.
 """
 
+import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_finite, check_shape
-from .clock import Stamps, as_dates, choose_unit, numbered
+from .clock import Stamps, as_dates, choose_unit, numbered, time_name
 from .parts import REMEDY, is_frame, read_part
 from .series import Panel, Series
 from .xarrays import is_xarray
@@ -167,6 +168,63 @@ def read_values(inputs: Any) -> np.ndarray | None:
     if inputs is None:
         return None
     return read_panel(inputs, name="inputs").series[0].values
+
+
+def future_values(inputs: Any, names: Sequence[str]) -> np.ndarray | None:
+    """Inputs during a forecast, in the order of the fit; those of a frame by name.
+
+    Args:
+        inputs: An array or a frame, one row per step.
+        names: Names of the inputs of the fit.
+    """
+    if inputs is None:
+        return None
+    if not names:
+        raise ValueError(
+            "`future_inputs` must be None for a fit without inputs, got some. Leave "
+            "them out, or fit with `inputs`."
+        )
+    (series,) = read_panel(inputs, name="future_inputs").series
+    values = series.values
+    if series.names is not None:
+        absent = [name for name in names if name not in series.names]
+        if absent:
+            raise ValueError(
+                f"`future_inputs` must have the inputs of the fit, {list(names)}, got "
+                f"{list(series.names)} without {absent}. Rename the columns, or give "
+                "an array."
+            )
+        values = values[:, [series.names.index(name) for name in names]]
+    remedy = "Give a number for each input at each step."
+    return check_finite("future_inputs", values, remedy)
+
+
+def timed_frame(series: Series, times: np.ndarray, parts: dict[str, np.ndarray]) -> Any:
+    """A data frame of columns at other times, of the library of the data.
+
+    Data that are no frame give one of pandas, or of polars if it is not installed.
+
+    Args:
+        series: The data.
+        times: Times of the rows, which are the first column.
+        parts: The other columns.
+
+    Examples:
+        >>> import polars as pl
+        >>> (series,) = read_panel(pl.DataFrame({"time": [0, 1], "x": [3, 4]})).series
+        >>> timed_frame(series, np.array([2.0]), {"x": np.array([5.0])}).to_dict()
+        {'time': shape: (1,)
+        ...
+    """
+    if series.native is not None and is_frame(series.native):
+        backend = nw.from_native(series.native, eager_only=True).implementation
+    else:
+        installed = importlib.util.find_spec("pandas") is not None
+        backend = nw.Implementation.PANDAS if installed else nw.Implementation.POLARS
+    clock = time_name(series.clock)
+    clock = clock if clock not in parts else f"{clock}_"
+    times = as_dates(times, series.clock)
+    return nw.from_dict({clock: times, **parts}, backend=backend).to_native()
 
 
 def _shown(names: tuple[str, ...] | None) -> str:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..compiling import compiled
 from ..engines import AbstractEngine
 from ..fits.record import Fit
+from ..fits.rows import rounded_up
 from ..model import AbstractNoise, Arranged, GaussianNoise, StateSpaceModel, StudentT
 
 SIGNIFICANCE = 0.01
@@ -71,8 +72,8 @@ def one_step_residuals(
         given_first: The initial state is estimated from the first row of each series,
             whose residual is NaN.
     """
-    ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
-    whole = np.asarray(_standardised(key, engine, data.model, ys))
+    model, ys = rounded_up(data)
+    whole = np.asarray(_standardised(key, engine, model, ys))
     series = [whole[rows].copy() for rows in data.rows]
     for part in series:
         part[: int(given_first)] = np.nan

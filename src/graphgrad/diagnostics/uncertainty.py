@@ -6,15 +6,24 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..compiling import compiled
-from ..engines import AbstractEngine, information
+from ..engines import AbstractEngine, FilteredDistributions, information
 from ..fits.record import Fit
+from ..fits.rows import rounded_up
 from ..model import Arranged, StateSpaceModel
 
 
-def fit_covariance(fit: Fit) -> Float[np.ndarray, "n n"]:
-    """Covariance of the estimated coefficients, in row-major order."""
+def fit_covariance(fit: Fit, data: Arranged | None = None) -> Float[np.ndarray, "n n"]:
+    """Covariance of the estimated coefficients, in row-major order.
+
+    Args:
+        fit: The fit.
+        data: Its rows, if with a model of other noise.
+    """
     return coefficient_covariance(
-        fit.data, fit.inferred.means, fit.estimated, fit.task.linear_map
+        fit.data if data is None else data,
+        fit.inferred.means,
+        fit.estimated,
+        fit.task.linear_map,
     )
 
 
@@ -55,8 +64,10 @@ def coefficient_covariance(
 
 
 def _information_at(data: Arranged, means: np.ndarray, active: np.ndarray) -> Array:
-    arrays = (jnp.asarray(part) for part in (data.ys, means, active))
-    return _information(data.model, *arrays)
+    model, ys = rounded_up(data)
+    more = len(ys) + 1 - len(means)  # about which nothing is known there
+    means = np.concatenate([means, np.repeat(means[:1], more, axis=0)])
+    return _information(model, ys, *map(jnp.asarray, (means, active)))
 
 
 def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
@@ -91,37 +102,34 @@ def state_slopes(
 
     Zero for stochastic engines, which have no such derivative.
     """
-    rows, columns = np.nonzero(support)
-    ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
-    if engine.stochastic or not len(rows):
-        return np.zeros((len(ys), len(support), len(rows)))
-    places = jnp.asarray(rows), jnp.asarray(columns)
-    return np.asarray(_slopes(key, engine, data.model, ys, *places))
+    places = np.argwhere(support)
+    slopes = np.zeros((len(data.ys), len(support), len(places)))
+    if engine.stochastic:
+        return slopes
+    model, ys = rounded_up(data)
+    coefficients = np.asarray(model.coefficients)
+    eps = np.finfo(coefficients.dtype).eps ** (1 / 3)
+
+    def means(row: int, column: int, change: float) -> np.ndarray:
+        moved = coefficients.copy()
+        moved[row, column] += change
+        there = model.with_coefficients(jax.device_put(moved))
+        return np.asarray(run_filter(key, engine, there, ys).means)[: len(slopes)]
+
+    # Differences: the loop over a flow's steps has derivatives in reverse mode only.
+    for number, place in enumerate(places.tolist()):
+        size = eps * (abs(coefficients[tuple(place)]) or 1.0)
+        away = means(*place, size) - means(*place, -size)
+        slopes[:, :, number] = away / (2 * size)
+    return slopes
 
 
 @compiled
-def _slopes(
-    key: PRNGKeyArray,
-    engine: AbstractEngine,
-    model: StateSpaceModel,
-    ys: Array,
-    rows: Int[Array, "n"],
-    columns: Int[Array, "n"],
-) -> Float[Array, "T Nx n"]:
-    def means(change: Array) -> Array:
-        moved = model.coefficients.at[rows, columns].add(change)
-        return engine.filter(key, model.with_coefficients(moved), ys).means
-
-    # Differences: the loop over a flow's steps has derivatives in reverse mode only.
-    here = model.coefficients[rows, columns]
-    sizes = jnp.finfo(ys.dtype).eps ** (1 / 3) * jnp.abs(here)
-    sizes = jnp.where(sizes > 0, sizes, jnp.finfo(ys.dtype).eps ** (1 / 3))
-
-    def slope(number: Array) -> Array:
-        change = sizes * (jnp.arange(len(sizes)) == number)
-        return (means(change) - means(-change)) / (2 * sizes[number])
-
-    return jnp.moveaxis(jax.lax.map(slope, jnp.arange(len(sizes))), 0, 2)
+def run_filter(
+    key: PRNGKeyArray, engine: AbstractEngine, model: StateSpaceModel, ys: Array
+) -> FilteredDistributions:
+    """The filter of an engine, as one program for all that needs it."""
+    return engine.filter(key, model, ys)
 
 
 @compiled

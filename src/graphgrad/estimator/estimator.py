@@ -27,12 +27,13 @@ from ..fits.rows import normal_band
 from ..graph import adjacency
 from ..model import refuse_form
 from ..prediction.evaluation import Evaluation, evaluate
-from ..prediction.forecast import SOURCES, Forecast, forecast
+from ..prediction.forecast import SOURCES, Forecast, forecast, predict
 from ..prediction.rollout import simulate
 from ..prediction.states import fill, filtered, score, smooth
 from ..report import Findings, write_report
 from ..storage.saved_fits import CONFIDENCES, load_fit, save_fit
 from . import figures
+from .display import display_latex, fit_html
 from .equations import (
     fit_equations,
     fit_graph,
@@ -42,6 +43,7 @@ from .equations import (
     fit_sympy,
 )
 from .fitting import fit_data
+from .pickling import restored, stored
 from .report import fit_findings
 from .summary import fit_summary
 
@@ -229,6 +231,26 @@ class GraphGrad(BaseEstimator):
         self.callback = callback
         self.random_state = random_state
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Attributes for pickle, joblib and `copy.deepcopy`."""
+        return stored(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(restored(state))
+
+    def _repr_html_inner(self) -> str:
+        """In a notebook: the equations of a fit; else scikit-learn's diagram."""
+        if not hasattr(self, "_fit"):
+            return super()._repr_html_inner()  # pyright: ignore
+        return fit_html(self._fit)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        found = super()._repr_mimebundle_(**kwargs)
+        if hasattr(self, "_fit") and "text/html" in found:
+            found |= {"text/html": fit_html(self._fit)}
+            found["text/latex"] = display_latex(self._fit)
+        return found
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -349,7 +371,8 @@ class GraphGrad(BaseEstimator):
             level: Probability of the bands.
             times: Times of `y`, as for `fit`.
             inputs: Inputs of `y`, as for `fit`.
-            future_inputs: Inputs during the forecast, one row per step.
+            future_inputs: Inputs during the forecast, one row per step; the columns
+                of a frame are found by name.
             at: Times after the last row to forecast, for a flow, in place of `steps`.
             sources: Sources of uncertainty: `"noise"` of process and measurement, the
                 `"coefficients"`, the last `"state"`.
@@ -368,6 +391,44 @@ class GraphGrad(BaseEstimator):
             future_inputs=future_inputs,
             at=at,
             sources=sources,
+        )
+
+    @in_double
+    def predict(
+        self,
+        y: Any = None,
+        steps: int = 1,
+        *,
+        times: Any = None,
+        inputs: Any = None,
+        future_inputs: Any = None,
+        at: Any = None,
+    ) -> Any:
+        """Point forecast of the columns: the equations from the last state, no noise.
+
+        `forecast` gives means over all that is uncertain, with bands.
+
+        Args:
+            y: The series to continue, as for `fit`; that of the fit if None.
+            steps: Number of steps of dt.
+            times: As for `fit`.
+            inputs: As for `fit`.
+            future_inputs: As for `forecast`.
+            at: As for `forecast`.
+
+        Returns:
+            An array of shape `(steps, Ny)`. If the series is a frame, a frame of the
+            same library with a column of times and the columns of the data.
+        """
+        return predict(
+            self._key(),
+            self._checked(),
+            steps,
+            y,
+            times=times,
+            inputs=inputs,
+            future_inputs=future_inputs,
+            at=at,
         )
 
     @in_double

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from ..checks import check_finite, check_series, check_shape
 from ..data.layout import Layout
 from ..data.scales import first_values
 from ..data.series import Panel, is_regular, row_times
 from ..model import Arranged, StateSpaceModel, arrange
+from ..solvers.adaptive.padding import padded
 
 
 def lay_rows(
@@ -55,6 +56,16 @@ def lay_rows(
         inputs_between=inputs_between,
         initial_means=means,
     )
+
+
+def rounded_up(data: Arranged) -> tuple[StateSpaceModel, Float[Array, "N Ny"]]:
+    """Model and data with rows at the end that change nothing: see `padded`.
+
+    Data of other lengths then need no other compiled program. The rows of `data.rows`
+    stay where they are.
+    """
+    ys, model = padded(np.asarray(data.ys, data.model.initial_mean.dtype), data.model)
+    return model, ys
 
 
 def first_means(

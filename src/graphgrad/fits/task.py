@@ -61,7 +61,7 @@ class Task(NamedTuple):
         """Extended BIC penalty of a coefficient, independent of its degree."""
         with jax.enable_x64(True):
             n = observed_values(jnp.asarray(self.prepared.data.ys, float))
-            return float(ExtendedBIC().flat(n, max(1, self.n_free)))
+            return float(ExtendedBIC().flat(n, self.n_free))
 
 
 def make_task(

@@ -91,7 +91,7 @@ def evaluate(
             future = driving.series[0].values[origin : origin + horizon]
         states, observed = draws.after(distributions, origin - 1, horizon, future)
         forecasts.append(observed)
-        gone.append(divergence(states.members)[0])
+        gone.append(divergence(states.members, level)[0])
     return evaluation(series.values, chosen, forecasts, np.mean(gone, axis=0))
 
 

@@ -9,14 +9,15 @@ from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice, check_finite
 from ..data.clock import as_numbers
-from ..data.frames import read_inputs, read_values
-from ..data.series import row_times
+from ..data.frames import future_values, read_inputs, timed_frame
+from ..data.series import Series, row_times
+from ..diagnostics.noise_uncertainty import NoiseDraws, fixed_noise, noise_draws
 from ..diagnostics.uncertainty import fit_covariance, normal_draws, state_slopes
 from ..fits.record import Fit
 from ..fits.rows import StateEstimate, check_level
 from ..model import Arranged
 from .rollout import divergence, roll, state_bounds
-from .states import smoothed_rows
+from .states import filtered_states, smoothed_rows
 
 SOURCES = ("noise", "coefficients", "state")
 """Sources of uncertainty of a forecast."""
@@ -35,25 +36,52 @@ class Ensemble(NamedTuple):
 
     @property
     def mean(self) -> Float[np.ndarray, "steps N"]:
-        """Mean over the members that have not diverged."""
+        """Mean over the members that have not diverged; NaN if most have."""
         alive = ~np.isnan(self.members)
         total = np.where(alive, self.members, 0).sum(axis=0)
         count = alive.sum(axis=0)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        return np.where(2 * count > len(alive), total / np.maximum(count, 1), np.nan)
 
     def quantile(self, share: Any) -> Float[np.ndarray, "..."]:
-        """Quantiles over the members that have not diverged."""
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", RuntimeWarning
-            )  # NaN if all members diverged
-            return np.nanquantile(self.members, share, axis=0)
+        """Quantiles over the members.
+
+        Those that have diverged may be anywhere: they count as below a quantile of less
+        than one half, and as above one of more. If they are too many it is NaN.
+
+        Examples:
+            >>> members = np.arange(8.0).reshape(8, 1, 1)
+            >>> members[7] = np.nan  # an eighth has diverged
+            >>> Ensemble(members, 0.9).quantile([0.1, 0.125, 0.5, 0.875, 0.9]).ravel()
+            array([nan,  0.,  3.,  6., nan])
+        """
+        gone = np.isnan(self.members).any(axis=2).mean(axis=0)[:, None]
+        found = []
+        for p in np.ravel(share):
+            side = gone if p < 0.5 else gone / 2 if p == 0.5 else 0.0
+            among = (p - side) / np.maximum(1 - gone, 1e-9)
+            among = np.where((among < -1e-9) | (among > 1 + 1e-9), np.nan, among)
+            found.append(_quantiles(self.members, np.clip(among, 0, 1)))
+        return np.stack(found).reshape(*np.shape(share), *self.members.shape[1:])
 
     def band(self, level: float | None = None) -> Float[np.ndarray, "steps N 2"]:
         """Lower and upper ends of the central interval of this probability."""
         level = self.level if level is None else check_level(level)
         ends = self.quantile([0.5 - level / 2, 0.5 + level / 2])
         return np.moveaxis(ends, 0, -1)
+
+
+def _quantiles(
+    members: Float[np.ndarray, "members steps N"], shares: Float[np.ndarray, "steps 1"]
+) -> Float[np.ndarray, "steps N"]:
+    """A quantile for each step, of the members that are there; NaN for a NaN."""
+    rows = np.sort(members, axis=0)  # NaN last
+    last = (~np.isnan(members)).sum(axis=0) - 1
+    place = np.where(np.isnan(shares) | (last < 0), 0, np.nan_to_num(shares) * last)
+    low = np.floor(place).astype(int)
+    high = np.minimum(low + 1, np.maximum(last, 0))
+    below, above = (np.take_along_axis(rows, i[None], axis=0)[0] for i in (low, high))
+    found = below + (place - low) * (above - below)
+    return np.where(np.isnan(shares) | (last < 0), np.nan, found)
 
 
 class Draws(NamedTuple):
@@ -64,6 +92,7 @@ class Draws(NamedTuple):
         state_key: Random key of the initial states of members.
         noise_key: Random key of process and measurement noise.
         departures: Deviations of each member from the estimated coefficients.
+        noise: Noise variances of each member.
         sources: Sources of uncertainty, from `SOURCES`.
         level: Probability of the bands.
     """
@@ -72,6 +101,7 @@ class Draws(NamedTuple):
     state_key: PRNGKeyArray
     noise_key: PRNGKeyArray
     departures: Float[np.ndarray, "members n"]
+    noise: NoiseDraws
     sources: tuple[str, ...]
     level: float
 
@@ -85,22 +115,34 @@ class Draws(NamedTuple):
         level: float,
         sources: tuple[str, ...] = SOURCES,
     ) -> "Draws":
-        """Draw coefficients from the normal distribution of their estimates."""
+        """Draw noise variances, and coefficients from their normal distribution."""
         members = check_at_least("members", members, 1, "200 give accurate bands.")
         check_level(level)
         for source in sources:
             check_choice("sources", source, SOURCES)
-        first, state_key, noise_key = jax.random.split(key, 3)
+        first, state_key, noise_key, last = jax.random.split(key, 4)
+        noise = fixed_noise(fit, members)
+        if "noise" in sources:
+            noise = noise_draws(last, fit, members)
         departures = np.zeros((members, int(np.sum(fit.estimated))))
         if "coefficients" in sources and fit.estimated.any():
-            departures = normal_draws(first, members, fit_covariance(fit))
-        return cls(fit, state_key, noise_key, departures, tuple(sources), level)
+            covariance = fit_covariance(fit, noise.typical(fit.data))
+            departures = normal_draws(first, members, covariance)
+        return cls(fit, state_key, noise_key, departures, noise, tuple(sources), level)
 
     def distributions(self, data: Arranged, estimate: StateEstimate) -> "Distributions":
-        """States of one series, and their sensitivity to the coefficients."""
+        """States of one series, and their sensitivity to the coefficients.
+
+        Args:
+            data: The model and the rows of the series.
+            estimate: Its states, given the noise variances of the fit.
+        """
+        fit = self.fit
+        if self.noise.learnt:
+            data = self.noise.typical(data)
+            estimate = filtered_states(self.state_key, fit.engine, data)[0][0]
         if not {"state", "coefficients"} <= set(self.sources):
             return Distributions(estimate, None)
-        fit = self.fit
         slopes = state_slopes(self.state_key, fit.engine, data, fit.estimated)
         return Distributions(estimate, slopes[data.rows[0]])
 
@@ -138,6 +180,7 @@ class Draws(NamedTuple):
             coefficients,
             x,
             state_bounds(fit, mean),
+            self.noise,
             steps=steps,
             noise="noise" in self.sources,
             inputs=inputs,
@@ -162,6 +205,8 @@ class Forecast(NamedTuple):
         times: Times of the forecast; the last row is at 0 if the data have no times.
         diverged: Share of the members that diverged by each step.
         message: Warning if any members diverged; else empty.
+        columns: Names of the columns of the observations.
+        series: The series that is continued.
     """
 
     states: Ensemble
@@ -169,6 +214,8 @@ class Forecast(NamedTuple):
     times: Float[np.ndarray, "steps"]
     diverged: Float[np.ndarray, "steps"]
     message: str
+    columns: tuple[str, ...]
+    series: Series
 
     @property
     def mean(self) -> Float[np.ndarray, "steps Nx"]:
@@ -178,6 +225,26 @@ class Forecast(NamedTuple):
     def band(self, level: float | None = None) -> Float[np.ndarray, "steps Nx 2"]:
         """Band of the states."""
         return self.states.band(level)
+
+    def frame(self, level: float | None = None) -> Any:
+        """A data frame of the observations, one row per time.
+
+        A column of times is followed by, for each column of the data, the mean and the
+        lower and upper end of its band: `name`, `name_low`, `name_high`.
+
+        Args:
+            level: Probability of the bands; that of the forecast if None.
+
+        Returns:
+            A frame of the library of the data, if they were a frame; else of pandas,
+            or of polars if pandas is not installed.
+        """
+        mean, band = self.observations.mean, self.observations.band(level)
+        parts = {}
+        for j, name in enumerate(self.columns):
+            parts[name] = mean[:, j]
+            parts[f"{name}_low"], parts[f"{name}_high"] = band[:, j].T
+        return timed_frame(self.series, self.times, parts)
 
 
 def forecast(
@@ -207,7 +274,8 @@ def forecast(
         level: Probability of the bands.
         times: Times of `y`.
         inputs: Inputs of `y`.
-        future_inputs: Inputs during the forecast, one row per step.
+        future_inputs: Inputs during the forecast, one row per step; those of a frame
+            by name.
         at: Times after the last row to forecast, for a flow, in place of `steps`.
         sources: Sources of uncertainty, from `SOURCES`.
     """
@@ -234,7 +302,7 @@ def forecast(
         before = row_times(panel.series[0], dt)
         acting = fit.task.drivers.ahead(
             None if given is None else given.series[0].values,
-            read_values(future_inputs),
+            future_values(future_inputs, fit.task.drivers.given),
             before,
             before[-1] + dt * np.arange(1, steps + 1),
         )
@@ -243,10 +311,35 @@ def forecast(
     states, observed = (
         Ensemble(part.members[:, rows], part.level) for part in (states, observed)
     )
-    share, message = divergence(states.members)
+    share, message = divergence(states.members, level)
     if message:
         warnings.warn(message, stacklevel=4)
-    return Forecast(states, observed, times, share, message)
+    series = panel.series[0]
+    return Forecast(states, observed, times, share, message, fit.columns, series)
+
+
+def predict(
+    key: PRNGKeyArray, fit: Fit, steps: int = 1, y: Any = None, **options: Any
+) -> Any:
+    """The equations from the last state of a series, without noise.
+
+    Args:
+        key: Random key of the smoother, for `y`.
+        fit: The fit.
+        steps: Number of steps of dt.
+        y: The series to continue; that of the fit if None.
+        **options: Of `forecast`: data and times.
+
+    Returns:
+        Means of the columns: an array, or a frame with times if the series is one.
+    """
+    options |= {"members": 1, "sources": (), "smoothing_key": key}
+    ahead = forecast(key, fit, steps, y, **options)
+    values = ahead.observations.mean
+    if ahead.series.names is None or ahead.series.native is None:
+        return values
+    parts = dict(zip(ahead.columns, values.T, strict=True))
+    return timed_frame(ahead.series, ahead.times, parts)
 
 
 def _times_ahead(

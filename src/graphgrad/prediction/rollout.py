@@ -12,8 +12,10 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..checks import check_at_least, check_finite, check_shape
 from ..compiling import compiled
 from ..data.frames import read_values
+from ..diagnostics.noise_uncertainty import NoiseDraws, with_variances
 from ..fits.record import Fit
 from ..model import AbstractNoise, Schedule, StateSpaceModel, UserDensity
+from ..solvers.adaptive.padding import rounded_length
 
 FAR = 100.0
 """Distance from the data, in units of their range, beyond which a state diverged."""
@@ -155,6 +157,7 @@ def roll(
     coefficients: Float[np.ndarray, "members Nx M"],
     x: Float[np.ndarray, "members Nx"],
     bounds: Bounds,
+    variances: NoiseDraws | None = None,
     *,
     steps: int,
     noise: bool,
@@ -169,6 +172,7 @@ def roll(
         coefficients: Coefficients of each member.
         x: Initial state of each member.
         bounds: Bounds outside which a state has diverged.
+        variances: Noise variances of each member; those of the model if None.
         steps: Number of steps.
         noise: Whether to add process and measurement noise.
         inputs: Inputs, one row per step.
@@ -180,40 +184,57 @@ def roll(
             f"`future_inputs` must be given for a model with {n_inputs} inputs, got "
             "None. Give one row for each step."
         )
-    acting = None
     if inputs is not None:
         remedy = "Give one row for each step, one column for each input."
         check_shape("future_inputs", inputs.shape, (steps, n_inputs), remedy)
-        acting = jnp.asarray(inputs)
+    # Other numbers of steps need no other compiled program.
+    longest = rounded_length(steps)
+
+    def longer(values: np.ndarray | None) -> Array | None:
+        if values is None:
+            return None
+        return jax.device_put(values[np.minimum(np.arange(longest), steps - 1)])
+
     drawn = _roll(
         key,
         model,
-        jnp.asarray(coefficients),
-        jnp.asarray(x),
-        bounds,
-        acting,
-        None if paces is None else jnp.asarray(paces),
-        steps,
+        *jax.device_put((coefficients, x, bounds)),
+        None if variances is None else jax.device_put(variances[:2]),
+        () if variances is None else variances.learnt,
+        longer(inputs),
+        longer(paces),
+        longest,
         noise,
     )
-    states, observed = (np.swapaxes(np.asarray(part), 0, 1) for part in drawn)
+    states, observed = (
+        np.swapaxes(np.asarray(part), 0, 1)[:, :steps] for part in drawn
+    )
     return states, observed
 
 
 def divergence(
-    members: Float[np.ndarray, "members steps N"],
+    members: Float[np.ndarray, "members steps N"], level: float
 ) -> tuple[Float[np.ndarray, "steps"], str]:
-    """Share of the members that diverged by each step, and a message if any did."""
+    """Share of the members that diverged by each step, and a message if any did.
+
+    Args:
+        members: The members; NaN after they diverged.
+        level: Probability of the bands, which can be used while no more members have
+            diverged than may lie on one side of them.
+    """
     gone = np.isnan(members).any(axis=2)
     share = gone.mean(axis=0)
     if not gone.any():
         return share, ""
     first = int(np.argmax(gone.any(axis=0))) + 1
+    usable = int(np.sum(share <= (1 - level) / 2))
+    until = f"up to step {usable}, and are NaN after it" if usable else "at no step"
+    if usable == len(share):
+        until = "at all steps, with these members outside of them"
     return share, (
         f"{share[-1]:.0%} of the members diverged, the first at step {first}: the "
-        "fitted equations leave the range of the data. These members are NaN "
-        "afterwards and left out of means and bands. Forecast fewer steps, or fit a "
-        "longer series."
+        f"fitted equations leave the range of the data. The bands of {level:.0%} can "
+        f"be used {until}. Forecast fewer steps, or fit a longer series."
     )
 
 
@@ -224,6 +245,8 @@ def _roll(
     coefficients: Array,
     x: Array,
     bounds: Bounds,
+    variances: tuple[Array, Array] | None,
+    learnt: tuple[str, ...],
     inputs: Array | None,
     paces: Array | None,
     steps: int,
@@ -233,16 +256,19 @@ def _roll(
 
     def step(x: Array, now: tuple) -> tuple[Array, tuple[Array, Array]]:
         (move, see), inputs, pace = now
-        return jax.vmap(one, in_axes=(0, 0, 0, 0, None, None))(
-            coefficients, x, move, see, inputs, pace
+        return jax.vmap(one, in_axes=(0, 0, 0, 0, 0, None, None))(
+            coefficients, variances, x, move, see, inputs, pace
         )
 
-    def one(C: Array, x: Array, move: Array, see: Array, inputs, pace):
+    def one(C: Array, variances, x: Array, move: Array, see: Array, inputs, pace):
         moment = None
         if inputs is not None or pace is not None:
             pace = jnp.ones((), x.dtype) if pace is None else pace
             moment = Schedule(pace, jnp.array(False), centre, inputs)
-        transition = model.with_coefficients(C).at(moment).transition
+        here = model.with_coefficients(C)
+        if variances is not None:
+            here = with_variances(here, *variances, learnt)
+        transition = here.at(moment).transition
         mean, alive = transition.mean(x), transition.mean.defined(x)
         alive &= _within(mean, centre, reach)
         # Diverged members are replaced by finite values until the end of the step.
@@ -253,7 +279,7 @@ def _roll(
             alive &= _within(following, centre, reach)
             following = jnp.where(alive, following, centre)
             observed = model.observation.mean(following)
-            observed = _drawn(model.observation.noise, see, observed)
+            observed = _drawn(here.observation.noise, see, observed)
         following = jnp.where(alive, following, jnp.nan)
         observed = jnp.where(alive, observed, jnp.nan)
         return following, (following, observed)

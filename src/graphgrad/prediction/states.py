@@ -11,9 +11,10 @@ from ..compiling import compiled
 from ..data.clock import as_numbers
 from ..data.frames import filled_in
 from ..data.series import Panel, row_times
-from ..engines import AbstractEngine, FilteredDistributions, Sweep
+from ..diagnostics.uncertainty import run_filter
+from ..engines import AbstractEngine, Sweep
 from ..fits.record import Fit, at_rows
-from ..fits.rows import StateEstimate, first_means, lay_rows
+from ..fits.rows import StateEstimate, first_means, lay_rows, rounded_up
 from ..model import Arranged, GaussianNoise, LinearGaussian, StateSpaceModel
 
 ITERATIONS = 5
@@ -100,8 +101,8 @@ def smoothed_states(
     key: PRNGKeyArray, engine: AbstractEngine, data: Arranged
 ) -> list[StateEstimate]:
     """Smoothed states, one item per series."""
-    ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
-    means, covariances, _ = _smooth(key, engine, data.model, ys)
+    model, ys = rounded_up(data)
+    means, covariances, _ = _smooth(key, engine, model, ys)
     return at_rows(data, np.asarray(means)[1:], np.asarray(covariances)[1:])
 
 
@@ -113,8 +114,8 @@ def filtered_states(
     Both have one item per series. Steps without a row observe nothing and have
     log-density zero.
     """
-    ys = jnp.asarray(data.ys, data.model.initial_mean.dtype)
-    found = _filter(key, engine, data.model, ys)
+    model, ys = rounded_up(data)
+    found = run_filter(key, engine, model, ys)
     increments = np.asarray(found.increments)
     estimates = at_rows(data, np.asarray(found.means), np.asarray(found.covariances))
     return estimates, [increments[rows] for rows in data.rows]
@@ -173,7 +174,7 @@ def predictive_log_density(
     )
     entries = [np.sum(~np.isnan(data.ys[rows]), axis=1) for rows in data.rows]
     if not (gaussian or engine.stochastic):
-        ys = jnp.asarray(data.ys, model.initial_mean.dtype)
+        model, ys = rounded_up(data)
         total = float(_smooth(key, engine, model, ys)[2])
         return total / max(1, int(sum(map(np.sum, entries))))
     first = 1 if given_first else 0
@@ -199,10 +200,3 @@ def _smooth(
 
     sweep = jax.lax.fori_loop(0, ITERATIONS, again, sweep)
     return sweep.means(), sweep.covariances(), sweep.log_likelihood
-
-
-@compiled
-def _filter(
-    key: PRNGKeyArray, engine: AbstractEngine, model: StateSpaceModel, ys: Array
-) -> FilteredDistributions:
-    return engine.filter(key, model, ys)

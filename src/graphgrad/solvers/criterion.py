@@ -84,7 +84,8 @@ class ExtendedBIC(AbstractFlatCriterion):
         return "ebic"
 
     def flat(self, n: Float[Array, ""], p: Int[Array, ""] | int) -> Float[Array, ""]:
-        return jnp.log(n) + 2 * self.strength * jnp.log(jnp.asarray(p, n.dtype))
+        p = jnp.maximum(jnp.asarray(p, n.dtype), 1)  # none if all are given
+        return jnp.log(n) + 2 * self.strength * jnp.log(p)
 
 
 class ExtendedBICByDegree(AbstractCriterion):
@@ -111,7 +112,7 @@ class ExtendedBICByDegree(AbstractCriterion):
         found = jnp.zeros(degrees.shape, n.dtype)
         for k in range(highest + 1):
             of_degree = degrees == k
-            p = jnp.maximum(jnp.sum(free & of_degree), 1)
+            p = jnp.sum(free & of_degree)
             found = jnp.where(of_degree, self.flat(n, p) + 4 * k * np.log(2), found)
         return found
 
