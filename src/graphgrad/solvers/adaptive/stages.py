@@ -8,6 +8,7 @@ from ...compiling import compiled, compiled_once
 from ...engines.sweep import AbstractEngine
 from ..trees import where_each
 from .annealing import MOST_UNCHANGED, Annealing, anneal
+from .annealing_start import hidden_states
 from .candidate import Exchange, begin_exchange, recombined
 from .exchange import exchange
 from .plan import Plan
@@ -125,12 +126,14 @@ def _random_parameters(key: Array, plan: Plan) -> Array:
     hundred.
     """
     moving = plan.model.moving(len(plan.ys))
+    # A hidden state that is expected at zero is as large as its distribution is wide.
+    spread = jnp.sqrt(model_unknowns(plan.model).initial_noise)
+    path = plan.trajectory[:-1] + jnp.where(hidden_states(plan.model), spread, 0)
+    if plan.model.schedule is not None and plan.model.schedule.inputs is not None:
+        path = jnp.concatenate([path, plan.model.schedule.inputs], axis=1)
     size, level = (
         jnp.sqrt(moving @ values**2 / jnp.maximum(jnp.sum(moving), 1))
-        for values in (
-            plan.model.library(plan.trajectory[:-1]),
-            plan.trajectory[:-1],
-        )
+        for values in (plan.model.library(path), path[:, : plan.model.n_states])
     )
     units = jnp.where(size > 0, level[:, None] / jnp.where(size > 0, size, 1), 0)
     if plan.linear_map is not None:
