@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     __version__: str
 
     from . import metrics as metrics
+    from . import models as models
     from . import plots as plots
     from . import storage as storage
     from . import systems as systems
@@ -114,7 +115,7 @@ _NAMES = {
         "b_graphgrad multistart pmle s_graphgrad true_mle"
     ),
 }
-_MODULES = ("metrics", "plots", "storage", "systems")
+_MODULES = ("metrics", "models", "plots", "storage", "systems")
 _PACKAGES = (*_MODULES, *_NAMES)
 _PACKAGE_OF = {
     name: package for package, names in _NAMES.items() for name in names.split()

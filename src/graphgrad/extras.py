@@ -1,6 +1,8 @@
 """Optional dependencies: extras of `pyproject.toml`."""
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 
@@ -26,7 +28,25 @@ def need(module: str, *, extra: str, who: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError(
-            f"{who} must have {module.partition('.')[0]}, which is not installed. Get "
-            f'it with: pip install "graphgrad[{extra}]".'
-        ) from error
+        raise _missing(module, extra, who) from error
+
+
+def folder_of(package: str, *, extra: str, who: str) -> Path:
+    """Folder of an installed package of data, which is not imported.
+
+    Args:
+        package: Name of the package.
+        extra: As for `need`.
+        who: As for `need`.
+    """
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise _missing(package, extra, who)
+    return Path(found.origin).parent
+
+
+def _missing(module: str, extra: str, who: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"{who} must have {module.partition('.')[0]}, which is not installed. Get it "
+        f'with: pip install "graphgrad[{extra}]".'
+    )

@@ -57,6 +57,7 @@ def reproduce(
 
     The same command resumes an interrupted study. `page` writes the pages of the
     documentation from the stored results and the existing tables, and runs nothing.
+    `real` forecasts real series, beside other methods, and writes its own page.
 
     \b
     Examples:
@@ -66,6 +67,7 @@ def reproduce(
       graphgrad reproduce all --workers 8
       graphgrad reproduce all --cluster tcp://10.0.0.1:8786
       graphgrad reproduce page --out docs
+      graphgrad reproduce real --out docs
     """  # noqa: D301
     from ..checks import check_at_least
 
@@ -91,11 +93,14 @@ def reproduce(
         import jax
 
         from ..study.store import Store
+        from .reproduce_real import run_real
 
         with Store(store, create=name != "page") as results:
             if name == "page":
                 _write_page(studies, results, realisations, out)
                 return []
+            if name == "real":
+                return run_real(*chosen, results, out)
             with _executor(workers, cluster) as execute:
                 faults = []
                 for study in studies:
@@ -119,9 +124,14 @@ def _studies(name: str) -> "list[Study]":
     from ..checks import check_choice
     from ..study.studies import STUDIES
 
-    if name in ("all", "list", "page"):
+    if name in ("all", "page"):
         return list(STUDIES.values())
-    return [STUDIES[check_choice("NAME", name, (*STUDIES, "all", "list", "page"))]]
+    if name in ("real", "list"):
+        from ..study.real.runs import study
+
+        return [*(STUDIES.values() if name == "list" else ()), study()]
+    choices = (*STUDIES, "real", "all", "list", "page")
+    return [STUDIES[check_choice("NAME", name, choices)]]
 
 
 def _cells(studies: "list[Study]") -> tuple[list[str], list[str]]:

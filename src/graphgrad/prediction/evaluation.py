@@ -24,6 +24,8 @@ class Evaluation(NamedTuple):
         level: Probability of the band.
         diverged: Share of the members that diverged, by step.
         origins: Number of rows before each forecast.
+        forecasts: The mean forecasts, `(origins, horizon, Ny)`.
+        bands: Ends of their bands, `(origins, horizon, Ny, 2)`.
     """
 
     rmse: Float[np.ndarray, "horizon Ny"]
@@ -32,6 +34,8 @@ class Evaluation(NamedTuple):
     level: float
     diverged: Float[np.ndarray, "horizon"]
     origins: Int[np.ndarray, "origins"]
+    forecasts: Float[np.ndarray, "origins horizon Ny"]
+    bands: Float[np.ndarray, "origins horizon Ny 2"]
 
     def __str__(self) -> str:
         lines = ["step    RMSE  persistence  in band  diverged"]
@@ -145,6 +149,8 @@ def evaluation(
         level=forecasts[0].level,
         diverged=diverged,
         origins=origins,
+        forecasts=means,
+        bands=bands,
     )
 
 

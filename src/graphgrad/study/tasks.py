@@ -5,7 +5,7 @@ import importlib.metadata
 import json
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -16,15 +16,18 @@ import numpy as np
 from ..checks import check_choice
 from .plan import Cell, Draws, Method, Study
 
-PARTS = ("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy")
+PARTS = (
+    *("graphgrad", "jax", "jaxlib", "numpy", "scikit-learn", "pysindy"),
+    "statsmodels",
+)
 """Packages whose versions may change results."""
 
 ROOMS = (
     *("library/*.py", "model/*.py", "engines/*.py", "penalties/*.py"),
     *("solvers/**/*.py", "selection/*.py", "systems/*.py", "metrics.py"),
-    *("registries.py", "data/*.py", "fits/*.py", "prediction/states.py"),
+    *("registries.py", "data/*.py", "fits/*.py", "prediction/*.py"),
     *("study/draws.py", "study/scores.py", "study/flow_*.py", "study/methods/*.py"),
-    "estimator/*.py",
+    *("estimator/*.py", "study/real/*.py"),
 )
 """Code that may change results."""
 
@@ -83,10 +86,10 @@ def configuration(cell: Cell, size: int) -> str:
 
 
 class Row(NamedTuple):
-    """One fit."""
+    """One fit, with metrics, or facts in words, by name."""
 
     seed: int
-    metrics: dict[str, float]
+    metrics: dict[str, float] | dict[str, str]
     seconds: float
     versions: dict[str, str]
     coefficients: np.ndarray | None
@@ -137,12 +140,22 @@ def _chunks(study: Study, realisations: int) -> int:
     return -(-realisations // study.chunk)
 
 
-def attempt(task: Task, methods: Methods = None) -> Outcome:
-    """Run a task; exceptions become a fault, so that other tasks can continue."""
+def attempt(
+    task: Task,
+    methods: Methods = None,
+    work: Callable[[Task, Methods], list[Row]] | None = None,
+) -> Outcome:
+    """Run a task; exceptions become a fault, so that other tasks can continue.
+
+    Args:
+        task: The task.
+        methods: Methods by name; by default those of the project.
+        work: Runs it; by default `run_task`.
+    """
     begin = time.perf_counter()
     rows, fault = [], None
     try:
-        rows = run_task(task, methods)
+        rows = (work or run_task)(task, methods)
     except Exception as error:
         where = error.__traceback__
         while where is not None and where.tb_next is not None:

@@ -28,6 +28,7 @@ from .stages import (
     begin_exchanges,
     better_starts,
     exchange_together,
+    likely_starts,
     noise_if_needed,
     random_starts,
     recombined_starts,
@@ -112,6 +113,10 @@ class Search(NamedTuple):
             if independent_noise(model):
                 learn = self._free
             exchanged = self._exchange(exchanged, plan, learn, self.settings.climb)
+            if self._hidden_and_few(model):
+                drawn = likely_starts(self.key, exchanged, plan, engine=self.engine)
+                drawn = self._exchange(drawn, plan, learn, self.settings.climb)
+                exchanged = better_starts(drawn, exchanged)
         elif model.dynamics == "flow":
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it.
@@ -156,6 +161,11 @@ class Search(NamedTuple):
         """
         return tuple(dict.fromkeys((*self.learn, "state_noise")))
 
+    def _hidden_and_few(self, model: StateSpaceModel) -> bool:
+        """Whether random starts are tried: states are hidden, and few terms free."""
+        few = bool(np.sum(self.constraints.free) <= FEW_TERMS)
+        return few and not model.sees_all_states
+
     def _first(self, plan: Plan, beginning: Annealing) -> tuple[Exchange, Plan]:
         """Terms from the data alone: anneal, exchange, and again."""
         key, settings, model = self.key, self.settings, plan.model
@@ -183,7 +193,7 @@ class Search(NamedTuple):
         for number in range(1, settings.rounds):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
-        if not seen and np.sum(self.constraints.free) <= FEW_TERMS:
+        if self._hidden_and_few(model):
             for number in range(settings.rounds):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)

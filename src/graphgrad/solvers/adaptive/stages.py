@@ -5,8 +5,10 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ...compiling import compiled, compiled_once
+from ...engines.sweep import AbstractEngine
 from ..trees import where_each
 from .annealing import MOST_UNCHANGED, Annealing, anneal
+from .annealing_start import hidden_states
 from .candidate import Exchange, begin_exchange, recombined
 from .exchange import exchange
 from .plan import Plan
@@ -18,6 +20,9 @@ MULTIPLIERS = (0.5, 2.0, 8.0, 16.0)
 
 FEW_TERMS = 16
 """Terms of which random starts may have all."""
+
+LIKELY = 512
+"""Random starts of which the likeliest are taken."""
 
 
 @compiled
@@ -75,35 +80,72 @@ def random_starts(key: Array, starts: Annealing, plan: Plan) -> Exchange:
     """Starts with all terms, of random sizes and signs.
 
     What two terms explain together where a hidden state moves, neither explains while
-    it stands still. A term changes its state by a share of it in each step, three to a
-    hundred in a hundred.
+    it stands still.
+    """
+
+    def draw(key: Array, unknowns: Unknowns) -> Exchange:
+        unknowns = unknowns._replace(parameters=_random_parameters(key, plan))
+        return begin_exchange(unknowns, plan.trajectory)
+
+    keys = jax.random.split(key, len(starts.step))
+    return jax.vmap(draw)(keys, starts.unknowns)
+
+
+@compiled
+def likely_starts(
+    key: Array, starts: Exchange, plan: Plan, *, engine: AbstractEngine
+) -> Exchange:
+    """Starts with all terms: the likeliest of many random ones.
+
+    With the process noise that is known. A trajectory that hardly has any, such as that
+    of an epidemic, is lost by most coefficients, from which no ascent leads back.
+    """
+    known = model_unknowns(plan.model)
+    noise = jnp.where(known.state_noise > 0, known.state_noise, plan.floor)
+
+    def draw(key: Array) -> tuple[Array, Unknowns, Array]:
+        unknowns = known._replace(
+            parameters=_random_parameters(key, plan), state_noise=noise
+        )
+        model = plan.build(unknowns, ("state_noise",))
+        found = engine.filter(key, model, plan.ys)
+        value = jnp.sum(found.increments)
+        path = jnp.concatenate([model.initial_mean[None], found.means])
+        sound = jnp.isfinite(value) & jnp.all(jnp.isfinite(path))
+        return jnp.where(sound, value, -jnp.inf), unknowns, path
+
+    values, *drawn = jax.vmap(draw)(jax.random.split(key, LIKELY))
+    chosen = jnp.argsort(-values)[: len(starts.done)]
+    return jax.vmap(begin_exchange)(*jax.tree.map(lambda part: part[chosen], drawn))
+
+
+def _random_parameters(key: Array, plan: Plan) -> Array:
+    """All terms, with random sizes and signs.
+
+    A term changes its state by a share of it in each step, three to a hundred in a
+    hundred.
     """
     moving = plan.model.moving(len(plan.ys))
+    # A hidden state that is expected at zero is as large as its distribution is wide.
+    spread = jnp.sqrt(model_unknowns(plan.model).initial_noise)
+    path = plan.trajectory[:-1] + jnp.where(hidden_states(plan.model), spread, 0)
+    if plan.model.schedule is not None and plan.model.schedule.inputs is not None:
+        path = jnp.concatenate([path, plan.model.schedule.inputs], axis=1)
     size, level = (
         jnp.sqrt(moving @ values**2 / jnp.maximum(jnp.sum(moving), 1))
-        for values in (
-            plan.model.library(plan.trajectory[:-1]),
-            plan.trajectory[:-1],
-        )
+        for values in (plan.model.library(path), path[:, : plan.model.n_states])
     )
     units = jnp.where(size > 0, level[:, None] / jnp.where(size > 0, size, 1), 0)
     if plan.linear_map is not None:
         moved = jnp.abs(plan.linear_map) * units.ravel()[:, None]
         units = jnp.max(moved, axis=0, keepdims=True)
-
-    def draw(key: Array, unknowns: Unknowns) -> Exchange:
-        size_key, sign_key = jax.random.split(key)
-        shape, dtype = plan.free.shape, plan.ys.dtype
-        sizes = 0.03 ** jax.random.uniform(size_key, shape, dtype)
-        signs = jax.random.rademacher(sign_key, shape, dtype)
-        signs = jnp.where(plan.low >= 0, 1, jnp.where(plan.high <= 0, -1, signs))
-        amounts = jnp.clip(signs * sizes * units, plan.low, plan.high)
-        amounts = jnp.where(plan.free, amounts, 0).astype(dtype)
-        unknowns = unknowns._replace(parameters=amounts)
-        return begin_exchange(unknowns, plan.trajectory)
-
-    keys = jax.random.split(key, len(starts.step))
-    return jax.vmap(draw)(keys, starts.unknowns)
+    size_key, sign_key = jax.random.split(key)
+    shape, dtype = plan.free.shape, plan.ys.dtype
+    sizes = 0.03 ** jax.random.uniform(size_key, shape, dtype)
+    signs = jax.random.rademacher(sign_key, shape, dtype)
+    signs = jnp.where(plan.low >= 0, 1, jnp.where(plan.high <= 0, -1, signs))
+    amounts = jnp.clip(signs * sizes * units, plan.low, plan.high)
+    return jnp.where(plan.free, amounts, 0).astype(dtype)
 
 
 def with_known_noise(starts: Exchange, plan: Plan) -> Exchange:

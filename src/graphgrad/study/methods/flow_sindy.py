@@ -32,7 +32,8 @@ class Regression(NamedTuple):
     rates: np.ndarray
 
 
-def _terms(ys: np.ndarray, degree: int) -> np.ndarray:
+def monomials(ys: np.ndarray, degree: int) -> np.ndarray:
+    """Monomials of the columns, `(rows, M)`."""
     powers = degree_matrix(ys.shape[1], degree)
     return np.prod(ys[:, :, None] ** powers, axis=1)
 
@@ -47,7 +48,7 @@ def differences(series: list[np.ndarray], dt: float, degree: int) -> Regression:
     return _stacked(
         [
             Regression(
-                _terms(ys, degree), np.asarray(method(ys, dt * np.arange(len(ys))))
+                monomials(ys, degree), np.asarray(method(ys, dt * np.arange(len(ys))))
             )
             for ys in series
         ]
@@ -60,7 +61,9 @@ def smoothed(series: list[np.ndarray], dt: float, degree: int) -> Regression:
     for ys in series:
         method = sindy().SmoothedFiniteDifference()
         rates = np.asarray(method(ys, dt * np.arange(len(ys))))
-        parts.append(Regression(_terms(np.asarray(method.smoothed_x_), degree), rates))
+        parts.append(
+            Regression(monomials(np.asarray(method.smoothed_x_), degree), rates)
+        )
     return _stacked(parts)
 
 
@@ -84,7 +87,8 @@ def weak(
     return _stacked(parts)
 
 
-def _stlsq(data: Regression, thresholds: np.ndarray) -> Iterator[np.ndarray]:
+def stlsq_fits(data: Regression, thresholds: np.ndarray) -> Iterator[np.ndarray]:
+    """Coefficients for each threshold and ridge."""
     for ridge in RIDGES:
         for threshold in thresholds:
             optimiser = sindy().STLSQ(threshold=float(threshold), alpha=ridge)
@@ -139,11 +143,11 @@ _BOTH = (differences, smoothed)
 _WIDTHS = tuple(partial(weak, half=half) for half in HALF_WIDTHS)
 
 SINDY = {
-    "stlsq-bic": method(_stlsq, (differences,), by_bic),
-    "stlsq-smoothed-bic": method(_stlsq, (smoothed,), by_bic),
-    "stlsq-truth": method(_stlsq, _BOTH, by_truth),
+    "stlsq-bic": method(stlsq_fits, (differences,), by_bic),
+    "stlsq-smoothed-bic": method(stlsq_fits, (smoothed,), by_bic),
+    "stlsq-truth": method(stlsq_fits, _BOTH, by_truth),
     "ensemble-bic": method(_ensemble, (differences,), by_bic),
     "ensemble-truth": method(_ensemble, _BOTH, by_truth),
-    "weak-bic": method(_stlsq, (weak,), by_bic),
-    "weak-truth": method(_stlsq, _WIDTHS, by_truth),
+    "weak-bic": method(stlsq_fits, (weak,), by_bic),
+    "weak-truth": method(stlsq_fits, _WIDTHS, by_truth),
 }

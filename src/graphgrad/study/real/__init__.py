@@ -1,0 +1,1 @@
+"""The study `real`: forecasts of real series, compared with those of other methods."""
