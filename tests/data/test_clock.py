@@ -20,6 +20,7 @@ from graphgrad.data.dates import parse_dates
 from graphgrad.data.frames import read_inputs, read_panel
 from graphgrad.data.series import row_dates, time_line
 from graphgrad.estimator import fitting
+from graphgrad.estimator.report import fit_findings
 from helpers.stubs import least_squares
 
 T = 40
@@ -311,6 +312,11 @@ def test_a_fit_knows_its_clock(weekly, tmp_path):
     assert read.times.tolist() == [0, 1, 2, 3, 4]
     axis = model.plot_states()[-1].lines[-1].get_xdata()
     assert np.asarray(axis)[0] == np.datetime64("2001-01-01")
+    with jax.enable_x64(True):
+        found = fit_findings(jax.random.key(0), model._fit, steps=0)
+    assert found.dated
+    assert found.times is not None
+    assert found.times[:2].tolist() == [978_307_200_000, 978_912_000_000]
     model.save(tmp_path / "fit.zip")
     loaded = gg.GraphGrad.load(tmp_path / "fit.zip")
     assert loaded._fit.panel.series[0].clock == model._fit.panel.series[0].clock
