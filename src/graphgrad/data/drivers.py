@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_positive, check_shape
+from .clock import Clock, as_numbers
 from .lags import Delay
 from .series import Panel, Series, row_times
 
@@ -50,12 +51,14 @@ class Drivers(NamedTuple):
         seasons: Seasons, each of which is two inputs.
         delays: Delayed inputs.
         dt: Length of a step.
+        clock: Clock of the fit, by whose dates seasons are counted, if it had dates.
     """
 
     given: tuple[str, ...] = ()
     seasons: tuple[Season, ...] = ()
     delays: tuple[Delay, ...] = ()
     dt: float = 1.0
+    clock: Clock | None = None
 
     @property
     def undelayed(self) -> tuple[str, ...]:
@@ -105,9 +108,19 @@ class Drivers(NamedTuple):
         series = []
         for i, rows in enumerate(panel.series):
             own = None if given is None else given.series[i].values
-            values = self.columns(own, row_times(rows, self.dt))
+            values = self.columns(own, self.times(rows))
             series.append(Series(values, self.names, None, None))
         return Panel(tuple(series), panel.several)
+
+    def times(self, series: Series) -> Float[np.ndarray, "T"]:
+        """Times of the rows of a series, since time zero of the fit if dates tell."""
+        times, clock = row_times(series, self.dt), series.clock
+        if clock is None or clock.epoch is None or self.clock is None:
+            return times
+        if self.clock.epoch is None:
+            return times
+        zero = np.array([clock.epoch], "datetime64[us]")
+        return times + float(as_numbers(zero, self.clock)[0])
 
     def ahead(
         self,

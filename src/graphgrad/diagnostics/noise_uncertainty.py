@@ -90,6 +90,8 @@ def noise_draws(key: PRNGKeyArray, fit: Fit, members: int) -> NoiseDraws:
     places = np.arange(len(estimates))
     known = [name in learnt for name in NOISES]
     places = places[np.where(places < n_states, *known)]
+    # Delayed states have no noise but what keeps the filter sound.
+    places = places[~np.isin(places, fit.layout.copies[0])]
     height = _log_likelihood(fit, learnt)
     drawn = np.tile(estimates, (members, 1))
     first = fit.task.prepared.data.model.transition.noise

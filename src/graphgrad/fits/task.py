@@ -90,7 +90,8 @@ def make_task(
         delayed=delays_states(lags, given),
     )
     seasons = read_seasons(settings["seasons"])
-    drivers = Drivers(given, seasons, delayed_inputs(lags, given, dynamics, dt), dt)
+    delays = delayed_inputs(lags, given, dynamics, dt)
+    drivers = Drivers(given, seasons, delays, dt, panel.series[0].clock)
     constraints = settings["constraints"]
     layout = lay_out(
         columns=panel.names,

@@ -10,7 +10,7 @@ from jaxtyping import Float, PRNGKeyArray
 from ..checks import check_at_least, check_choice, check_finite
 from ..data.clock import as_numbers
 from ..data.frames import future_values, read_inputs, timed_frame
-from ..data.series import Series, row_times
+from ..data.series import Series
 from ..diagnostics.noise_uncertainty import NoiseDraws, fixed_noise, noise_draws
 from ..diagnostics.uncertainty import fit_covariance, normal_draws, state_slopes
 from ..fits.record import Fit
@@ -299,8 +299,9 @@ def forecast(
         steps = len(paces)
     else:
         given = fit.task.inputs if y is None else read_inputs(inputs, panel)
-        before = row_times(panel.series[0], dt)
-        acting = fit.task.drivers.ahead(
+        drivers = fit.task.drivers
+        before = drivers.times(panel.series[0])
+        acting = drivers.ahead(
             None if given is None else given.series[0].values,
             future_values(future_inputs, fit.task.drivers.given),
             before,
