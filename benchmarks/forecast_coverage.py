@@ -1,9 +1,9 @@
 """Coverage of the bands of forecasts, by horizon.
 
-`python benchmarks/forecast_coverage.py` fits series of 50 and 200 rows of known systems
-with all noise learnt, and prints a Markdown table: shares of the 20 rows after them, and
-of the true states, in 90 % bands, with 95 % intervals over the series. `--series N` sets
-the number of series (default 40), `--rows NAME ...` selects systems.
+`python benchmarks/forecast_coverage.py` fits series of 50 and 200 rows of known
+systems with all noise learnt, and prints a Markdown table: shares of the 20 rows after
+them, and of the true states, in 90 % bands, with 95 % intervals over the series.
+`--series N` sets the number of series (default 40), `--rows NAME ...` selects systems.
 """
 
 import argparse
