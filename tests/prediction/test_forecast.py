@@ -294,7 +294,7 @@ def test_frames_of_forecasts():
     assert isinstance(point, pd.DataFrame)
     assert list(point.columns) == ["time", "b", "a"]
     assert point["time"].tolist() == [20.0, 20.5]
-    path = model.simulate(model.state_means_[-1], steps=2)[1:]
+    path = model.simulate(model.smooth(table).mean[-1], steps=2)[1:]
     np.testing.assert_allclose(point[["b", "a"]], path, rtol=1e-6)
     plain = gg.GraphGrad(degree=1).fit(values)
     assert plain.predict(steps=4).shape == (4, 2)

@@ -43,9 +43,12 @@ class NoiseDraws(NamedTuple):
 
     def typical(self, data: Arranged) -> Arranged:
         """Data and the model, with the mean of the drawn variances."""
-        means = self.state.mean(axis=0), self.observed.mean(axis=0)
-        with_noise = with_variances(data.model, *jax.device_put(means), self.learnt)
-        return data._replace(model=with_noise) if self.learnt else data
+        if not self.learnt:
+            return data
+        parts = self.state.mean(axis=0), self.observed.mean(axis=0)
+        state, observed = jax.device_put(parts)
+        model = with_variances(data.model, state, observed, self.learnt)
+        return data._replace(model=model)
 
 
 def with_variances(
@@ -62,7 +65,8 @@ def with_variances(
 
 def fixed_noise(fit: Fit, members: int) -> NoiseDraws:
     """The noise variances of the fit for each member."""
-    return NoiseDraws(*(np.tile(part, (members, 1)) for part in fit.variances), ())
+    state, observed = (np.tile(part, (members, 1)) for part in fit.variances)
+    return NoiseDraws(state, observed, ())
 
 
 def noise_draws(key: PRNGKeyArray, fit: Fit, members: int) -> NoiseDraws:
@@ -104,14 +108,15 @@ def noise_draws(key: PRNGKeyArray, fit: Fit, members: int) -> NoiseDraws:
                 np.where(np.arange(len(estimates)) == place, value, estimates)
             )
 
-        centre, spread = estimates[place], np.inf
+        centre, spread = float(estimates[place]), np.inf
         if fit.noise_free and place < n_states:
-            centre = np.log(first.variances[place])  # pyright: ignore
+            centre = float(np.log(first.variances[place]))  # pyright: ignore
         else:
             around = at(centre - NEAR) + at(centre + NEAR) - 2 * at(centre)
             spread = NEAR / np.sqrt(-around) if around < 0 else np.inf
-        drawn[:, place] = _draw(each, members, at, float(centre), float(spread))
-    return NoiseDraws(*np.split(np.exp(drawn), [n_states], axis=1), learnt)
+        drawn[:, place] = _draw(each, members, at, centre, float(spread))
+    state, observed = np.split(np.exp(drawn), [n_states], axis=1)
+    return NoiseDraws(state, observed, learnt)
 
 
 def _draw(
@@ -147,7 +152,8 @@ def _log_likelihood(fit: Fit, learnt: tuple[str, ...]) -> Callable[..., float]:
 
     def height(logarithms: np.ndarray) -> float:
         parts = np.split(np.exp(logarithms), [model.n_states])
-        there = with_variances(model, *jax.device_put(parts), learnt)
+        state, observed = jax.device_put(parts)
+        there = with_variances(model, state, observed, learnt)
         found = run_filter(jax.random.key(0), fit.engine, there, ys)
         data = fit.data._replace(model=there.with_schedule(fit.data.model.schedule))
         covariance = fit_covariance(fit, data) / np.outer(units, units)

@@ -117,9 +117,9 @@ def state_slopes(
         return np.asarray(run_filter(key, engine, there, ys).means)[: len(slopes)]
 
     # Differences: the loop over a flow's steps has derivatives in reverse mode only.
-    for number, place in enumerate(places.tolist()):
-        size = eps * (abs(coefficients[tuple(place)]) or 1.0)
-        away = means(*place, size) - means(*place, -size)
+    for number, (row, column) in enumerate(places.tolist()):
+        size = eps * (abs(coefficients[row, column]) or 1.0)
+        away = means(row, column, size) - means(row, column, -size)
         slopes[:, :, number] = away / (2 * size)
     return slopes
 

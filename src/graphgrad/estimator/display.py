@@ -33,8 +33,8 @@ def shown_equations(fit: Fit) -> Findings:
         coefficients=fit.coefficients,
         dynamics=fit.dynamics,
         standard_errors=fit.standard_errors,
-        outcome=fit.solution.outcome.name,
-        advice=fit.solution.advice,
+        outcome=fit.outcome.name,
+        advice=fit.advice,
     )
 
 

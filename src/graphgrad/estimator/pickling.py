@@ -7,6 +7,7 @@ the user chose otherwise. So its arrays are pickled as those of NumPy.
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 
@@ -59,4 +60,4 @@ def restored(state: Any) -> Any:
 
 
 def _is_key(leaf: jax.Array) -> bool:
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -198,7 +198,9 @@ def roll(
     drawn = _roll(
         key,
         model,
-        *jax.device_put((coefficients, x, bounds)),
+        jax.device_put(coefficients),
+        jax.device_put(x),
+        jax.device_put(bounds),
         None if variances is None else jax.device_put(variances[:2]),
         () if variances is None else variances.learnt,
         longer(inputs),
@@ -260,14 +262,15 @@ def _roll(
             coefficients, variances, x, move, see, inputs, pace
         )
 
-    def one(C: Array, variances, x: Array, move: Array, see: Array, inputs, pace):
+    def one(C: Array, variances: Any, x: Array, move: Array, see: Array, inputs, pace):
         moment = None
         if inputs is not None or pace is not None:
             pace = jnp.ones((), x.dtype) if pace is None else pace
             moment = Schedule(pace, jnp.array(False), centre, inputs)
         here = model.with_coefficients(C)
         if variances is not None:
-            here = with_variances(here, *variances, learnt)
+            state, measured = variances
+            here = with_variances(here, state, measured, learnt)
         transition = here.at(moment).transition
         mean, alive = transition.mean(x), transition.mean.defined(x)
         alive &= _within(mean, centre, reach)
