@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_at_least, shortened
+from ..data.clock import as_dates
 from ..diagnostics.free_run import edge_signs, run_freely
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.skill import Skill, one_step_skill
@@ -83,7 +84,10 @@ def fit_findings(
         edge_strength=_strengths(fit),
         edge_sign=edge_signs(fit),
         latex=tuple(fit_latex(fit)),
-        times=np.concatenate([fit.times(i) for i in range(len(rows))]),
+        times=np.concatenate([_when(fit, fit.times(i), i) for i in range(len(rows))]),
+        dated=_dated(fit),
+        time_name="date" if _dated(fit) else _time_name(fit),
+        time_unit=fit.time_unit or "",
         breaks=tuple(np.cumsum(rows)[:-1].tolist()),
         columns=fit.columns,
         data=np.concatenate([series.values for series in fit.panel.series]),
@@ -162,7 +166,25 @@ def _free_run(fit: Fit) -> dict[str, Any]:
     times = fit.times(0)
     when = times[0] + fit.dt * np.arange(1, len(found) + 1)
     kept = when <= times[-1] + 0.5 * fit.dt
-    return {"free_times": when[kept], "free_run": found[kept, 0, : fit.n_present]}
+    run = found[kept, 0, : fit.n_present]
+    return {"free_times": _when(fit, when[kept]), "free_run": run}
+
+
+def _dated(fit: Fit) -> bool:
+    """Whether the times of all series are dates."""
+    return all(s.clock is not None and s.clock.epoch for s in fit.panel.series)
+
+
+def _when(fit: Fit, times: np.ndarray, number: int = 0) -> np.ndarray:
+    """Times for the report: milliseconds since 1970 if they are dates."""
+    if not _dated(fit):
+        return times
+    dates = as_dates(times, fit.panel.series[number].clock)
+    return dates.astype("datetime64[ms]").astype("int64").astype(float)
+
+
+def _time_name(fit: Fit) -> str:
+    return f"time in {fit.time_unit}s" if fit.time_unit else "time"
 
 
 def _field(fit: Fit) -> dict[str, Any]:
@@ -197,7 +219,7 @@ def _ahead(
     # Times of a forecast continue those of the rows, which may be multiples of dt.
     begin = fit.times(0)[-1]
     given = {
-        "forecast_times": begin + fit.dt * np.arange(1, steps + 1),
+        "forecast_times": _when(fit, begin + fit.dt * np.arange(1, steps + 1)),
         "forecast_levels": levels,
         "forecast": found.states.quantile(levels),
     }
@@ -235,7 +257,8 @@ def _scores(fit: Fit) -> dict[str, Any]:
     }
     if not isinstance(fit.solution, PaperSolution):
         scores["extended BIC"] = float(fit.solution.criterion)
-    unit = "per unit of time" if fit.dynamics == "flow" else "per step"
+    unit = f"per {fit.time_unit or 'unit of time'}"
+    unit = unit if fit.dynamics == "flow" else "per step"
     names = (
         f"standard deviation of the process noise {unit}",
         "standard deviation of the measurement noise",
