@@ -7,6 +7,7 @@ from itertools import pairwise
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -253,3 +254,20 @@ def test_constants_are_nothing_left():
     library = gg.Polynomial(1, 2)
     assert not moves_states(library, jnp.asarray([[2.0, 0.0, 0.0]]))
     assert moves_states(library, jnp.asarray([[0.0, 0.0, 0.1]]))
+
+
+def test_a_report_of_dates_has_dates(stubbed):
+    dates = pd.date_range("2001-01-31", periods=200, freq="7D")
+    frame = pd.DataFrame(series([0.8]), columns=["stock"], index=dates)
+    model = gg.GraphGrad(degree=1, dynamics="map").fit(frame)
+    found = model._findings(forecast=2)
+    assert (found.dated, found.time_name, found.time_unit) == (True, "date", "day")
+    assert found.times is not None
+    assert found.forecast_times is not None
+    assert found.free_times is not None
+    first = dates[0].timestamp() * 1000
+    assert found.times[0] == first
+    assert found.forecast_times[1] == dates[-1].timestamp() * 1000 + 14 * 86_400_000
+    assert found.free_times[0] == first + 7 * 86_400_000
+    assert np.array_equal(found.edge_sign, [[1.0]])
+    assert found.skills[0]["column"] == "stock"

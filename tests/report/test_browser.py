@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from math import hypot
 from pathlib import Path
 from typing import NoReturn
@@ -86,6 +87,8 @@ def reports(tmp_path_factory) -> Path:
         edge_sign=signs,
     )
     write_report(folder / "dated.html", dated)
+    long_ago = {n: 26 * getattr(dated, n) for n in ("times", "forecast_times")}
+    write_report(folder / "century.html", replace(dated, **long_ago))
     ring = gg.systems.lorenz96(n_states=20, dt=0.01)
     write_report(folder / "ring.html", sample(ring, title="Twenty states"))
     return folder
@@ -357,3 +360,14 @@ def test_the_chosen_penalty_has_the_equations_above(visit):
     page = visit("lorenz")
     above = page.locator("#equations .equations math").count()
     assert page.locator("#path-equations math").count() == above
+
+
+@pytest.mark.parametrize("name", ["dated", "century"])
+def test_dates_do_not_overlap(visit, name):
+    page = visit(name)
+    ends = page.locator("#state-panels svg").first.evaluate(
+        """chart => [...chart.querySelectorAll(".tick text[text-anchor=middle]")]
+            .map(text => text.getBoundingClientRect()).map(b => [b.left, b.right])"""
+    )
+    assert len(ends) > 2
+    assert all(a[1] < b[0] for a, b in pairwise(ends))

@@ -402,6 +402,7 @@ def test_dates_signs_inputs_free_runs_and_skill():
         LORENZ,
         times=days,
         dated=True,
+        time_unit="day",
         inputs=("u",),
         terms=LORENZ.terms,
         incidence=np.concatenate([LORENZ.incidence, np.zeros((1, 10))]),
@@ -428,6 +429,7 @@ def test_dates_signs_inputs_free_runs_and_skill():
     assert seen.sections[:2] == ["summary", "residuals"]
     assert "3.5" in seen.text
     assert "No confidence is shown" in seen.text
+    assert "dx/dt, the change per day." in seen.text
     rows = list(csv.DictReader(io.StringIO(file(seen, text, "states.csv"))))
     assert rows[1]["time"] == "1970-01-02T00:00:00.000"
     assert "u (input)" in rows[0]

@@ -84,9 +84,10 @@ def fit_findings(
         edge_strength=_strengths(fit),
         edge_sign=edge_signs(fit),
         latex=tuple(fit_latex(fit)),
-        times=np.concatenate([_axis(fit, fit.times(i), i) for i in range(len(rows))]),
-        time_name=_time_name(fit),
+        times=np.concatenate([_when(fit, fit.times(i), i) for i in range(len(rows))]),
         dated=_dated(fit),
+        time_name="date" if _dated(fit) else _time_name(fit),
+        time_unit=fit.time_unit or "",
         breaks=tuple(np.cumsum(rows)[:-1].tolist()),
         columns=fit.columns,
         data=np.concatenate([series.values for series in fit.panel.series]),
@@ -112,26 +113,6 @@ def fit_findings(
         **_field(fit),
         **ahead,
     )
-
-
-def _dated(fit: Fit) -> bool:
-    """Whether the times of all series are dates."""
-    return all(s.clock is not None and s.clock.epoch for s in fit.panel.series)
-
-
-def _axis(fit: Fit, times: np.ndarray, number: int = 0) -> np.ndarray:
-    """Times of a series; in milliseconds since 1970 if they are dates."""
-    if not _dated(fit):
-        return times
-    dates = as_dates(times, fit.panel.series[number].clock)
-    return dates.astype("datetime64[ms]").astype(float)
-
-
-def _time_name(fit: Fit) -> str:
-    """Name of the time axis, with its unit if it is known."""
-    if _dated(fit):
-        return "date"
-    return "time" if fit.time_unit is None else f"time ({fit.time_unit}s)"
 
 
 def _confidence(
@@ -185,8 +166,25 @@ def _free_run(fit: Fit) -> dict[str, Any]:
     times = fit.times(0)
     when = times[0] + fit.dt * np.arange(1, len(found) + 1)
     kept = when <= times[-1] + 0.5 * fit.dt
-    free = found[kept, 0, : fit.n_present]
-    return {"free_times": _axis(fit, when[kept]), "free_run": free}
+    run = found[kept, 0, : fit.n_present]
+    return {"free_times": _when(fit, when[kept]), "free_run": run}
+
+
+def _dated(fit: Fit) -> bool:
+    """Whether the times of all series are dates."""
+    return all(s.clock is not None and s.clock.epoch for s in fit.panel.series)
+
+
+def _when(fit: Fit, times: np.ndarray, number: int = 0) -> np.ndarray:
+    """Times for the report: milliseconds since 1970 if they are dates."""
+    if not _dated(fit):
+        return times
+    dates = as_dates(times, fit.panel.series[number].clock)
+    return dates.astype("datetime64[ms]").astype("int64").astype(float)
+
+
+def _time_name(fit: Fit) -> str:
+    return f"time in {fit.time_unit}s" if fit.time_unit else "time"
 
 
 def _field(fit: Fit) -> dict[str, Any]:
@@ -221,7 +219,7 @@ def _ahead(
     # Times of a forecast continue those of the rows, which may be multiples of dt.
     begin = fit.times(0)[-1]
     given = {
-        "forecast_times": _axis(fit, begin + fit.dt * np.arange(1, steps + 1)),
+        "forecast_times": _when(fit, begin + fit.dt * np.arange(1, steps + 1)),
         "forecast_levels": levels,
         "forecast": found.states.quantile(levels),
     }

@@ -44,6 +44,7 @@ class Findings:
         times: `(T,)`. Time of each row.
         time_name: Name of the time axis, with its unit.
         dated: Whether all times are dates, in milliseconds since 1970.
+        time_unit: Unit of time of the rates of a flow, such as day, if known.
         breaks: Row numbers at which a new series begins. The plots then use the row
             number as their axis.
         columns: Names of the columns of the data. A column with the name of a state is
@@ -96,6 +97,7 @@ class Findings:
     times: Numbers | None = None
     time_name: str = "time"
     dated: bool = False
+    time_unit: str = ""
     breaks: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
     data: Numbers | None = None

@@ -117,7 +117,10 @@ def _equations(findings: Findings) -> str:
     if findings.latex:
         lines = "\n".join(map(safe, findings.latex))
         more += _folded("As LaTeX", f'<pre tabindex="0">{lines}</pre>')
-    kind = f'<p class="note">{safe(DYNAMICS_WORDS[findings.dynamics])}</p>'
+    words = DYNAMICS_WORDS[findings.dynamics]
+    if findings.time_unit:
+        words = words.replace("unit of time", findings.time_unit)
+    kind = f'<p class="note">{safe(words)}</p>'
     return f'{kind}<div class="equations" {_REGION}>{shown}</div>{rounding}{more}'
 
 

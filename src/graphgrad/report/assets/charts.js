@@ -44,8 +44,9 @@ function dateTicks(low, high, count) {
   const days = [1, 2, 7, 14].find((number) => number * DAY >= rough);
   if (days) return even(days * DAY, 5, 10);
   const months = [1, 2, 3, 6].find((number) => number * 30 * DAY >= rough);
-  const years = ticks(0, rough / (365 * DAY), 1).pop() || 1;
-  const step = months ?? 12 * Math.max(1, Math.ceil(years));
+  const rest = Math.max(1, rough / (365 * DAY));
+  const power = 10 ** Math.floor(Math.log10(rest));
+  const step = months ?? 12 * power * [1, 2, 5, 10].find((s) => s * power >= rest);
   const first = new Date(low);
   let month = 12 * first.getUTCFullYear() + first.getUTCMonth();
   month = Math.ceil(month / step) * step;
