@@ -130,6 +130,7 @@ def _results():
             "outcome": "converged",
             "equations": "dflow/dt = 0",
             "verdicts": "flow: autocorrelated (p = 0.001): terms may be missing.",
+            "doubts": "",
             "diverged": "0",
         }
         results[name, OURS] = Result(_perfect(of, series), facts)
@@ -159,6 +160,7 @@ def test_the_command_stores_resumes_and_writes_the_page(monkeypatch, tmp_path):
             "outcome": "converged",
             "equations": "a",
             "verdicts": "b",
+            "doubts": "",
             "diverged": "0",
         }
         return Result(_perfect(of, series), facts)

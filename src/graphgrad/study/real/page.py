@@ -121,7 +121,8 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _of_set(name: str, results: Results) -> str:
     of, facts = SETS[name], results[name, OURS].facts
     rows = len(of.series().values)
-    checks = "\n".join(f"- {line}" for line in facts["verdicts"].splitlines())
+    said = f"{facts['doubts']}\n{facts['verdicts']}".strip()
+    checks = "\n".join(f"- {line}" for line in said.splitlines())
     return f"""\
 ## {name}
 

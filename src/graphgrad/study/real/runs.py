@@ -25,7 +25,8 @@ class Result(NamedTuple):
 
     Attributes:
         forecasts: `(origins, horizon, Ny, 3)`.
-        facts: Outcome, equations and verdicts of ours; by name, in words.
+        facts: Outcome, equations, verdicts on the residuals and doubts of ours; by
+            name, in words.
     """
 
     forecasts: Forecasts
@@ -107,6 +108,7 @@ def ours(of: RealSet, series: Series) -> Result:
         "outcome": model.outcome_,
         "equations": "\n".join(model.equations()),
         "verdicts": "\n".join(model.check_residuals()),
+        "doubts": "\n".join(model.doubts_),
         "diverged": f"{found.diverged[-1]:.3f}",
     }
     return Result(np.stack([found.forecasts, *ends], axis=-1), facts)
