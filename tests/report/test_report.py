@@ -374,6 +374,9 @@ def file(seen: Elements, text: str, name: str) -> str:
 
 
 def test_downloads_have_the_graph_the_equations_and_the_rows():
+    assert LORENZ.edge_strength is not None
+    assert LORENZ.means is not None
+    assert LORENZ.data is not None
     signs = np.where(np.isnan(LORENZ.edge_strength), np.nan, 1.0)
     text = page(replace(LORENZ, edge_sign=signs))
     seen = Elements(text)
@@ -395,6 +398,7 @@ def test_downloads_have_the_graph_the_equations_and_the_rows():
 
 
 def test_dates_signs_inputs_free_runs_and_skill():
+    assert LORENZ.times is not None
     days = 86_400_000.0 * np.arange(len(LORENZ.times))
     free = np.array(LORENZ.means)
     free[100:] = np.nan

@@ -16,18 +16,18 @@ class Choice(NamedTuple):
 
     Attributes:
         clock: Columns of times: none, one, or parts of dates.
-        index: A first column without a name, unless it is the clock.
+        unnamed: A first column without a name, unless it is the clock.
         chosen: The other columns that are wanted.
     """
 
     clock: list[str]
-    index: str | None
+    unnamed: str | None
     chosen: list[str]
 
     @property
     def wanted(self) -> list[str]:
         """All columns to read."""
-        index = [] if self.index is None else [self.index]
+        index = [] if self.unnamed is None else [self.unnamed]
         return [*self.clock, *index, *self.chosen]
 
 

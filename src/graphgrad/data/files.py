@@ -126,7 +126,7 @@ def _stamps(
     notes: list[str],
 ) -> Stamps | None:
     """The times, if any; of the index if it has dates."""
-    clock, index = read.choice.clock, read.choice.index
+    clock, index = read.choice.clock, read.choice.unnamed
     if clock:
         if index is not None and wanted is None:
             notes.append("The first column has no name: left out.")

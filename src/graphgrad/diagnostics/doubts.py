@@ -129,7 +129,7 @@ def free_run_doubt(fit: Fit) -> Doubt | None:
     found = run_freely(fit, longest, fit.smoothed[longest].mean[[-1, 0]])
     if found is None:
         return None
-    gone = np.isnan(found).any(axis=2)
+    gone = np.asarray(np.isnan(found).any(axis=2))
     if not gone[:, 0].any():
         return None
     steps = int(np.argmax(gone[:, 0])) + 1
