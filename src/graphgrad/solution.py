@@ -130,8 +130,8 @@ class Doubt(NamedTuple):
 
 
 _MISSING = (
-    "Terms, states or inputs may be missing: try a higher `degree`, hidden states in "
-    "`states`, or `inputs`."
+    "Terms, states or inputs may be missing: try `lags='auto'`, `hidden='auto'`, "
+    "`seasons='auto'`, a higher `degree`, or `inputs`."
 )
 
 REMEDIES = {
