@@ -22,8 +22,8 @@ def fit_html(fit: Fit) -> str:
 
 def shown_equations(fit: Fit) -> Findings:
     """The part of the contents of a report from which equations are written."""
-    ended = {"outcome": fit.outcome.name, "advice": fit.advice}
-    return Findings(title="", **equation_parts(fit), **ended)
+    outcome, advice = fit.outcome.name, fit.advice
+    return Findings(title="", outcome=outcome, advice=advice, **equation_parts(fit))
 
 
 def equation_parts(fit: Fit) -> dict[str, Any]:
