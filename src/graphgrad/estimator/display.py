@@ -1,9 +1,10 @@
 """A fit in a notebook: its outcome and its equations."""
 
+from typing import Any
+
 import numpy as np
 
-from ..equations.prepare import prepare
-from ..equations.terms import Monomial
+from ..equations.terms import Monomial, terms
 from ..fits.record import Fit
 from ..report import Findings
 from ..report.mathml import equation
@@ -21,21 +22,30 @@ def fit_html(fit: Fit) -> str:
 
 def shown_equations(fit: Fit) -> Findings:
     """The part of the contents of a report from which equations are written."""
-    layout = fit.layout
-    shown = prepare(fit.coefficients, layout.library, layout.variables, fit.dynamics)
-    return Findings(
-        title="",
-        states=tuple(layout.states),
-        inputs=tuple(layout.inputs),
-        terms=shown.names,
-        incidence=np.asarray(layout.library.incidence, float),
-        monomials=np.array([isinstance(t, Monomial) for t in shown.terms]),
-        coefficients=fit.coefficients,
-        dynamics=fit.dynamics,
-        standard_errors=fit.standard_errors,
-        outcome=fit.outcome.name,
-        advice=fit.advice,
-    )
+    outcome, advice = fit.outcome.name, fit.advice
+    return Findings(title="", outcome=outcome, advice=advice, **equation_parts(fit))
+
+
+def equation_parts(fit: Fit) -> dict[str, Any]:
+    """Names, terms and coefficients of the equations, as a report has them.
+
+    Terms of delayed variables and seasons are written by their names.
+    """
+    layout, results = fit.layout, fit.shown
+    written = terms(layout.library, layout.variables)
+    plain = (*layout.present, *fit.task.drivers.given)
+    made = np.array([name not in plain for name in layout.variables])
+    by_name = np.asarray(layout.library.incidence)[made].any(axis=0)
+    return {
+        "states": layout.present,
+        "inputs": layout.nodes[fit.n_present :],
+        "terms": layout.terms,
+        "incidence": layout.incidence.astype(float),
+        "monomials": np.array([isinstance(t, Monomial) for t in written]) & ~by_name,
+        "coefficients": results.coefficients,
+        "dynamics": fit.dynamics,
+        "standard_errors": results.standard_errors,
+    }
 
 
 def display_latex(fit: Fit) -> str:

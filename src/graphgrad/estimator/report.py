@@ -14,14 +14,13 @@ from ..diagnostics.free_run import edge_signs, run_freely
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.skill import Skill, one_step_skill
 from ..diagnostics.term_confidence import criterion_confidence
-from ..equations.prepare import prepare
-from ..equations.terms import Monomial
 from ..fits.record import Fit
 from ..plots.phase import vector_field
 from ..prediction.forecast import forecast
 from ..prediction.rollout import rate_of
 from ..report import Findings
 from ..solution import Outcome, PaperSolution
+from .display import equation_parts
 from .equations import fit_graph, fit_latex
 
 PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
@@ -54,13 +53,7 @@ def fit_findings(
         edge_confidence: Confidence in each edge, if known.
     """
     steps = check_at_least("forecast", steps, 0, "0 leaves the forecast out.")
-    layout, n, results = fit.layout, fit.n_present, fit.shown
-    shown = prepare(
-        results.coefficients, layout.library, layout.variables, fit.dynamics
-    )
-    plain = (*layout.present, *fit.task.drivers.given)
-    made = np.array([name not in plain for name in layout.variables])
-    by_name = np.asarray(layout.library.incidence)[made].any(axis=0)
+    smoothed = fit.shown.smoothed
     confidence, source = _confidence(fit, term_confidence)
     if fit.outcome is Outcome.doubtful:
         confidence, edge_confidence, source = None, None, ()
@@ -69,16 +62,8 @@ def fit_findings(
     found = fit_residuals(key, fit)
     verdicts = residual_verdicts(fit, found)
     return Findings(
-        title=title or f"What acts on {shortened(layout.present, 4)}",
-        states=layout.present,
-        inputs=layout.nodes[n:],
-        terms=shown.names,
-        incidence=layout.incidence.astype(float),
-        # Terms of delayed variables and seasons are written by their names.
-        monomials=np.array([isinstance(t, Monomial) for t in shown.terms]) & ~by_name,
-        coefficients=results.coefficients,
-        dynamics=fit.dynamics,
-        standard_errors=results.standard_errors,
+        title=title or f"What acts on {shortened(fit.layout.present, 4)}",
+        **equation_parts(fit),
         term_confidence=confidence,
         edge_confidence=edge_confidence,
         edge_strength=_strengths(fit),
@@ -91,8 +76,8 @@ def fit_findings(
         breaks=tuple(np.cumsum(rows)[:-1].tolist()),
         columns=fit.columns,
         data=np.concatenate([series.values for series in fit.panel.series]),
-        means=np.concatenate([e.mean for e in results.smoothed]),
-        bands=np.concatenate([e.band(LEVEL) for e in results.smoothed]),
+        means=np.concatenate([e.mean for e in smoothed]),
+        bands=np.concatenate([e.band(LEVEL) for e in smoothed]),
         residuals=np.concatenate(found if isinstance(found, list) else [found]),
         verdicts=tuple(verdicts),
         residuals_first=fit.outcome is Outcome.doubtful or _fails(verdicts),
