@@ -43,7 +43,8 @@ def future_inputs(
             f"`--inputs` must have a row for each step, {wanted}, got {len(table)} in "
             f"{path}. Add rows, or give fewer --steps."
         )
-    return _checked(table, path).head(steps), len(table) if steps is None else steps
+    steps = len(table) if steps is None else steps
+    return _checked(table, path).head(steps), steps
 
 
 def _read(path: Path) -> Any:
