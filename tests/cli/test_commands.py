@@ -71,7 +71,8 @@ def quick(monkeypatch, place):
 @pytest.mark.slow
 def test_fit_prints_data_and_results(place):
     said = (place / "said").read_text()
-    lines = said.splitlines()
+    first, *lines = said.splitlines()
+    assert first == "time: column t, 100 rows every 0.03"
     assert lines[0] == (
         "Read data.csv: 2 states prey, predator; 100 rows, dt = 0.03 (from column t); "
         "nothing missing."
@@ -243,7 +244,11 @@ def test_rows_without_times_are_a_map_unless_dt_is_given(quick, tmp_path):
 def test_changed_dynamics_are_printed(quick, tmp_path, monkeypatch):
     """As if intervals are too long for a flow, and a map has the lower BIC."""
     chosen = task.choose_dynamics
-    monkeypatch.setattr(task, "choose_dynamics", lambda _, *rest: chosen("map", *rest))
+
+    def mapped(_, *rest, **options):
+        return chosen("map", *rest, **options)
+
+    monkeypatch.setattr(task, "choose_dynamics", mapped)
     run = _invoke("fit", "data.csv", "--degree", "1", "--out", tmp_path / "run")
     assert run.exit_code == 0, run.output
     assert (
@@ -317,7 +322,7 @@ def test_ctrl_c_stops_and_writes_nothing(place, tmp_path):
         env=ENVIRONMENT,
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("Read")
+        assert process.stdout.readline().startswith("time: column t")
         time.sleep(3)  # long enough to be in the middle of a compilation
         process.send_signal(signal.SIGINT)
         _, complaint = process.communicate(timeout=10)
