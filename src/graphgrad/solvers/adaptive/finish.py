@@ -36,7 +36,8 @@ def finish(
     # The program of the ascent, which is compiled already.
     most = np.int32(settings.climb)
     size = None if traced else final_terms(state, plan)
-    _, at_end = ascend_once(end_key, state, plan, most, engine, learn, size)
+    joint = True  # as an argument, for it to be the same program
+    _, at_end = ascend_once(end_key, state, plan, most, engine, learn, size, joint)
     unknowns = state.at.unknowns
     return solution_at(winner, unknowns, at_end, plan, engine.stochastic, learn, reason)
 

@@ -34,7 +34,7 @@ def ascend_once(
     engine: AbstractEngine,
     learn: tuple[str, ...],
     size: int | None,
-    joint: bool = True,
+    joint: bool,
 ) -> tuple[Exchange, Maximum]:
     """One sweep and the quadratic model there, compiled."""
     return ascend(key, state, plan, most_here, engine, learn, size, joint)
