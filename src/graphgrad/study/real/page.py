@@ -21,7 +21,7 @@ graphgrad reproduce real --out docs
 Ten real series. Each method is fitted once, to the first rows; the last quarter is held
 out, or as many rows as {FORECASTS} forecasts need, and forecast from every row in it.
 Ours has the same settings for all: `GraphGrad({{settings}})`. Everything else that the
-methods were told is listed with each set. Inputs and the sine and cosine of a declared
+methods were given is listed with each set. Inputs and the sine and cosine of a declared
 season are given to every method, also for the rows that are forecast. Nothing was
 chosen by looking at held-out rows.
 

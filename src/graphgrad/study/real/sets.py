@@ -89,7 +89,7 @@ class RealSet(NamedTuple):
 
     @property
     def declared(self) -> str:
-        """What the methods were told, in words."""
+        """What the methods were given, in words."""
         said = [f"rows one {self.unit} apart"]
         if self.measured:
             said.append(f"{', '.join(self.measured)} is an input, known in advance")
