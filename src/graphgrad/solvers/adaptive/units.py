@@ -206,10 +206,11 @@ def in_user_units(
     shift = xp.sum(xp.where(units.values > 0, units.values * xp.log(r), 0))
 
     def coefficients(values: Any) -> Any:
-        # Those that are as given are so exactly.
+        # Those that are as given are so exactly, in the precision of the solver.
         inside = xp.asarray(values)
-        away = (inside - base * ratio) / ratio
-        return put(xp.where(inside == zero * ratio, zero, base + away))
+        given, none = (xp.asarray(part * ratio, inside.dtype) for part in (base, zero))
+        away = (inside - given) / ratio
+        return put(xp.where(inside == none, zero, base + away))
 
     return eqx.tree_at(
         lambda f: (
