@@ -237,8 +237,8 @@ class Solution(AbstractSolution):
         initial_noise: Variances of x_0, learnt or given.
         log_likelihood: Of the data.
         criterion: That of `criterion_name`; lower is better.
-        margin: The criterion's gap: by how much it rises, nearly, for the next best
-            choice of terms.
+        margin: By how much the criterion rises for another choice of terms: one that
+            weighs as much as all the alternatives together.
         states: Smoothed means of x_0..x_T.
         state_covariances: Smoothed covariances of x_0..x_T.
         filtered: Filtered means of x_1..x_T.
@@ -254,6 +254,9 @@ class Solution(AbstractSolution):
             the state noise is then the least that keeps the filter sound.
         term_prices: Penalty of each coefficient in this fit, multiplied.
         penalty_multiplier: Of the criterion's penalties, given or chosen.
+        alternative_coefficients: Coefficients of the other choices of terms that
+            explain the data nearly as well, the best first.
+        alternative_rises: By how much the criterion rises for each.
         criterion_name: The criterion by which terms were chosen; `"auto"` is that of
             the dynamics.
     """
@@ -281,11 +284,23 @@ class Solution(AbstractSolution):
     noise_free: Bool[Array, ""]
     term_prices: Float[Array, "Nx M"]
     penalty_multiplier: Float[Array, ""]
+    alternative_coefficients: Float[Array, "A Nx M"]
+    alternative_rises: Float[Array, "A"]
     engine: str = eqx.field(static=True)
     criterion_name: str = eqx.field(static=True, default="auto")
 
     def departures(self) -> np.ndarray:
         return np.asarray(self.coefficients - self.base)
+
+    @property
+    def weights(self) -> Float[np.ndarray, "A_plus_1"]:
+        """Weights of the choice of terms and of its alternatives, of sum one.
+
+        Half the difference of two criteria is the logarithm of the odds of the choices.
+        """
+        rises = np.concatenate([[0.0], np.asarray(self.alternative_rises, float)])
+        weights = np.exp(-rises / 2)
+        return weights / weights.sum()
 
     @property
     def unweighted_criterion(self) -> Float[Array, "..."]:

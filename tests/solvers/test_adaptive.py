@@ -124,9 +124,12 @@ def test_path_shows_how_terms_enter(double):
 
 
 @pytest.mark.slow
-def test_criterion_is_the_extended_bic(double):
-    price = np.log(300) + 2 * np.log(30)
-    expected = -2 * double.log_likelihood + price * double.support().sum()
+def test_criterion_is_the_extended_bic_by_degree(double):
+    degrees = np.repeat([0, 1, 2], [1, 3, 6])
+    numbers = np.repeat([3, 9, 18], [1, 3, 6])  # of coefficients of each degree
+    price = np.log(300) + 2 * np.log(numbers) + 4 * degrees * np.log(2)
+    penalties = np.where(double.support(), price, 0).sum()
+    expected = -2 * double.log_likelihood + penalties
     np.testing.assert_allclose(double.criterion, expected)
     assert double.criterion == double.start_criteria.min()
     with jax.enable_x64(True):

@@ -21,7 +21,7 @@ N = jnp.asarray(100.0)
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_every_criterion_has_a_name_and_penalises_every_term(name):
-    criterion = choose_criterion(name, "map")
+    criterion = choose_criterion(name)
     assert criterion.name == name
     found = criterion.penalties(N, FREE, DEGREES, 2)
     assert found.shape == FREE.shape
@@ -57,11 +57,10 @@ def test_the_extended_bic_between_bic_and_itself():
     np.testing.assert_allclose(half, ends / 2, rtol=1e-6)
 
 
-def test_the_criterion_of_the_dynamics():
-    names = {kind: choose_criterion("auto", kind).name for kind in ("flow", "map")}
-    assert names == {"flow": "ebic-by-degree", "map": "ebic"}
+def test_terms_are_penalised_by_their_degree_unless_another_criterion_is_named():
+    assert choose_criterion("auto").name == "ebic-by-degree"
     with pytest.raises(ValueError, match="`criterion` must be one of 'ebic'"):
-        choose_criterion("mdl", "map")
+        choose_criterion("mdl")
 
 
 def test_what_is_counted():

@@ -11,6 +11,7 @@ from ..confidence.spike import edges_of
 from ..fits.record import Fit
 from ..solution import PaperSolution, Solution
 from ..solvers.adaptive.substeps import with_substeps
+from .alternatives import term_weights
 
 Found = TypeVar("Found", Stability, Posterior)
 
@@ -79,7 +80,8 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
 
     Half the extended BIC gap of two models is their log odds (Kass and Raftery, JASA
     90, 1995). Dropping a term increases -2 log-likelihood by its squared z-score, and
-    saves its penalty. Given terms have confidence one.
+    saves its penalty. Alternatives of the fit without the term lower it further, and
+    terms that only alternatives have get their weight. Given terms have confidence one.
     """
     away = fit.solution.departures()
     known = fit.standard_errors > 0
@@ -87,7 +89,9 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     odds = ((away / errors) ** 2 - fit.term_penalties) / 2
     # Larger odds are not resolved by this approximation.
     confidence = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
-    return np.where(away != 0, np.where(known, confidence, 1.0), 0.0)
+    weights = term_weights(fit)
+    there = np.where(known, np.minimum(confidence, weights), 1.0)
+    return np.where(away != 0, there, weights)
 
 
 def _of_nodes(fit: Fit, found: Found) -> Found:

@@ -18,6 +18,7 @@ from ..compilation_cache import stored_programs
 from ..confidence import Posterior, Stability
 from ..data.clock import as_dates
 from ..deprecation import renamed
+from ..diagnostics.alternatives import Alternative, fit_alternatives
 from ..diagnostics.comparison import Comparison, compare_records
 from ..diagnostics.doubts import with_stability
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
@@ -571,6 +572,25 @@ class GraphGrad(BaseEstimator):
         series with equal steps) and, after `stability` or `posterior`, a `confidence`.
         """
         return fit_graph(self._checked(), self._edge_confidence())
+
+    def alternatives(self) -> list[Alternative]:
+        """Other choices of terms that explain the data nearly as well.
+
+        At most ten, each with its `weight`, by how much its criterion is above that of
+        the fit (`rise`), its `coefficients`, and `words` that say how it differs. Half
+        the difference of two criteria is the logarithm of their odds, so that the
+        weights of the fit and its alternatives have sum one. With noticeable weight on
+        alternatives the outcome is `undecided`.
+
+        Examples:
+            >>> import graphgrad as gg, jax
+            >>> system = gg.systems.lotka_volterra()
+            >>> y = system.simulate(jax.random.key(0), steps=100).observations
+            >>> model = gg.GraphGrad(dt=0.03, states=["prey", "fox"]).fit(y)
+            >>> [other.words for other in model.alternatives()][0]
+            '... in the equation of ...'
+        """
+        return fit_alternatives(self._checked())
 
     @in_double
     def summary(self) -> str:

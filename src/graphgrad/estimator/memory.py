@@ -20,14 +20,15 @@ from ..diagnostics.residuals import fit_residuals, remember
 from ..fits.record import Fit
 from ..model import forbid, known
 from ..prediction.states import filtered_states
+from .delays import found_delays
 
 AUTO = "auto"
 
 MOST_LAGS = 10
-"""Most delays that are tried."""
+"""Longest delay that is looked for."""
 
-PATIENCE = 2
-"""Delays in a row without a lower criterion after which no more are tried."""
+MOST_DELAYED = 20
+"""Most delayed states that are tried at once."""
 
 MOST_HIDDEN = 2
 """Most hidden states that are tried."""
@@ -128,36 +129,80 @@ def _best(
     rows = min(len(series.values) for series in first.panel.series)
     skipped = min(1 + MOST_LAGS, rows // 4)
     best, lowest = first, comparable_criterion(key, first, skipped)
-    tried, since = [], 0
+    tried = []
     for words, settings, cost in candidates:
         fit = fit_one(settings)
         criterion = comparable_criterion(key, fit, skipped) + cost
         tried.append(f"{words} {criterion - lowest:+.1f}")
-        since += 1
         if criterion < lowest:
-            best, lowest, since = fit, criterion, 0
-        if since >= PATIENCE:
-            break
+            best, lowest = fit, criterion
     found = "; ".join(tried)
     return best, f"Tried, with the change of the criterion: {found}." if tried else ""
 
 
 def _lags(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
-    """One delay, two, ..."""
-    del key
+    """Delays that a regression finds, and at least one of all states.
+
+    If it finds none, and residuals of the first fit do not remember, none are tried.
+    """
     times = [row_times(series, first.dt) for series in panel.series]
     if not even_steps(times, first.dt):
         return
-    rows = sum(len(series.values) for series in panel.series)
-    for lags in range(1, min(MOST_LAGS, rows // 10) + 1):
-        yield f"lags={lags}", {**first.task.settings, "lags": lags}, 0.0
+    rows = max(map(len, times))
+    found = _regressed_delays(first, panel, min(MOST_LAGS, rows // 10))
+    more = {**_observed(first, 1), **found}
+    if first.task.settings["dynamics"] == "flow":  # which delays inputs only
+        given = first.task.drivers.given
+        found = {name: delay for name, delay in found.items() if name in given}
+        more = found
+    elif not found and remember(_residuals(key, first)) is None:
+        return
+    for tried in [found] * bool(found) + [more] * (more != found):
+        words = ", ".join(f"{name}: {delay}" for name, delay in tried.items())
+        yield f"lags of {words}", {**first.task.settings, "lags": tried}, 0.0
+
+
+def _observed(first: Fit, delay: int) -> dict[str, int]:
+    """A delay for each state that a column observes."""
+    matrix = first.layout.matrix
+    seen = [] if matrix is None else matrix.any(axis=0)
+    pairs = zip(first.layout.states, seen, strict=False)
+    return {name: delay for name, there in pairs if there}
+
+
+def _regressed_delays(first: Fit, panel: Panel, most: int) -> dict[str, int]:
+    """Delays found by a regression on the rows; none if columns are not states."""
+    matrix = first.layout.matrix
+    if matrix is None or ((matrix != 0).sum(axis=1) != 1).any() or most < 1:
+        return {}
+    columns = [first.layout.states[j] for j in matrix.argmax(axis=1)]
+    drivers = first.task.drivers
+    given = first.task.acting
+    series = []
+    for i, part in enumerate(panel.series):
+        steps = np.round(row_times(part, first.dt) / first.dt).astype(int)
+        steps -= steps[0]
+        values = part.values
+        if given is not None:
+            values = np.concatenate([values, given.series[i].values], axis=1)
+        whole = np.full((steps[-1] + 1, values.shape[1]), np.nan)
+        whole[steps] = values
+        series.append(dict(zip((*columns, *drivers.names), whole.T, strict=True)))
+    series = [part for part in series if len(part[columns[0]]) > most + 1]
+    degree = first.task.settings["degree"]
+    found = found_delays(
+        series, columns, most, products=degree > 1, present=drivers.names[len(drivers.given) :]
+    )
+    while sum(found.get(name, 0) for name in columns) > MOST_DELAYED:
+        longest = max(columns, key=lambda name: found.get(name, 0))
+        found[longest] -= 1
+    return found
 
 
 def _seasons(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
     """The strongest period of the data, and that of the residuals."""
     times = [row_times(series, first.dt) for series in panel.series]
-    found = fit_residuals(key, first)
-    residuals = found if isinstance(found, list) else [found]
+    residuals = _residuals(key, first)
     cost = 2 * np.log(sum(map(len, times)))  # a period among about as many
     tried: list[float] = []
     for values in ([series.values for series in panel.series], residuals):
@@ -170,13 +215,17 @@ def _seasons(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
 
 def _hidden(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
     """One hidden state, or two, if residuals remember."""
-    found = fit_residuals(key, first)
-    column = remember(found if isinstance(found, list) else [found])
+    column = remember(_residuals(key, first))
     if column is None:
         return
     for number in range(1, MOST_HIDDEN + 1):
         settings = with_hidden(first.task.settings, panel, number, column)
         yield f"hidden={number}", settings, 0.0
+
+
+def _residuals(key: PRNGKeyArray, fit: Fit) -> list[np.ndarray]:
+    found = fit_residuals(key, fit)
+    return found if isinstance(found, list) else [found]
 
 
 def _is_auto(name: str, value: Any) -> bool:

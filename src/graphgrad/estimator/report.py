@@ -110,8 +110,8 @@ def _confidence(
         return None, ()
     return criterion_confidence(fit)[: fit.n_present], (
         "The confidence in a term comes from its standard error and its extended BIC "
-        "penalty: it compares the model with and without the term, not with another "
-        "term in its place. `stability` tests more.",
+        "penalty, and from the alternatives of the fit that do not have it. "
+        "`stability` tests more.",
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..data.series import time_line
+from ..diagnostics.alternatives import alternative_lines
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..fits.record import Fit
 from ..registries import MOTIONS
@@ -43,7 +44,7 @@ def fit_summary(
             *["No process noise is needed."] * fit.needs_no_noise,
             *fit.notes,
         ],
-        fit_equations(fit, align=True),
+        [*fit_equations(fit, align=True), *alternative_lines(fit)],
         _edges(fit, fit_graph(fit, edge_confidence)),
         [
             f"Residuals of {line}"

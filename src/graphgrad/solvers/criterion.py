@@ -93,7 +93,12 @@ class ExtendedBICByDegree(AbstractCriterion):
 
     The prior behind it falls to a quarter with every degree and is flat within one: the
     few terms of low degree have a lower penalty than the many of a high one.
+
+    Attributes:
+        fall: Multiple of k log 2; 4 for a quarter.
     """
+
+    fall: float = 4.0
 
     @property
     def name(self) -> str:
@@ -113,7 +118,7 @@ class ExtendedBICByDegree(AbstractCriterion):
         for k in range(highest + 1):
             of_degree = degrees == k
             p = jnp.sum(free & of_degree)
-            found = jnp.where(of_degree, self.flat(n, p) + 4 * k * np.log(2), found)
+            found = jnp.where(of_degree, self.flat(n, p) + self.fall * k * np.log(2), found)
         return found
 
 
@@ -143,16 +148,14 @@ CRITERIA: MutableMapping[str, type[AbstractCriterion]] = registries.CRITERIA
 """Criteria by name. Each can be made without arguments."""
 
 
-def choose_criterion(name: str, dynamics: str) -> AbstractCriterion:
+def choose_criterion(name: str) -> AbstractCriterion:
     """The criterion of a name.
 
     Args:
-        name: One of `CRITERIA`; or `"auto"`, the extended BIC, by degree for flows and
-            flat for maps and differences.
-        dynamics: `"flow"`, `"map"` or `"difference"`.
+        name: One of `CRITERIA`; or `"auto"`, the extended BIC by degree.
     """
     if name == "auto":
-        return ExtendedBICByDegree() if dynamics == "flow" else ExtendedBIC()
+        return ExtendedBICByDegree()
     return CRITERIA[check_choice("criterion", name, CRITERIA)]()
 
 

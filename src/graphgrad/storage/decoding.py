@@ -139,6 +139,10 @@ class Stored:
             flat = multiplier * task.unit_penalty
             penalties = np.full((Nx, len(layout.terms)), flat)
             self.arrays.setdefault("solution_term_prices", penalties)
+            self.arrays.setdefault(
+                "solution_alternative_coefficients", np.zeros((0, *penalties.shape))
+            )
+            self.arrays.setdefault("solution_alternative_rises", np.zeros(0))
             known = np.asarray(multiplier)
             self.arrays.setdefault("solution_penalty_multiplier", known)
         found: dict[str, Any] = {}

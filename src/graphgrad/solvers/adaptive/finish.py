@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +20,7 @@ from .columns import gather, scatter
 from .outcome import STANDS_OUT, UNSURE, joint_relative_variance, judge
 from .plan import Plan
 from .proposal import Maximum, one_sign
+from .rivals import MOST_RIVALS, Rival
 from .runs import ascend_once, final_terms
 from .subset import best_addition, best_subset, inverse_on, subset_path
 from .substeps import substeps_of
@@ -28,7 +30,7 @@ from .windows import MANY_ROWS
 
 
 def finish(
-    key, starts, combined, plan, *, engine, learn, settings, reason, traced
+    key, starts, combined, plan, rivals, *, engine, learn, settings, reason, traced
 ) -> Solution:
     """The solution of the best start: regularisation path, standard errors, outcome."""
     winner, state = best_start(starts, combined, plan, learn)
@@ -39,7 +41,40 @@ def finish(
     joint = True  # as an argument, for it to be the same program
     _, at_end = ascend_once(end_key, state, plan, most, engine, learn, size, joint)
     unknowns = state.at.unknowns
-    return solution_at(winner, unknowns, at_end, plan, engine.stochastic, learn, reason)
+    rises = None if rivals is None else padded_rises(rivals)
+    found = solution_at(
+        winner, unknowns, at_end, plan, rises, engine.stochastic, learn, reason
+    )
+    return found if rivals is None else with_alternatives(found, rivals, plan)
+
+
+def padded_rises(rivals: list[Rival]) -> np.ndarray:
+    """The rises of rivals, always as many: what is compiled depends on their number."""
+    rises = np.full(MOST_RIVALS, np.inf)
+    rises[: len(rivals)] = [rival.rise for rival in rivals]
+    return rises
+
+
+def with_alternatives(found: Solution, rivals: list[Rival], plan: Plan) -> Solution:
+    """A solution with the rivals of its support."""
+    departures = [rival.parameters for rival in rivals]
+    if plan.linear_map is not None:
+        departures = [np.asarray(plan.linear_map) @ each[0] for each in departures]
+    base, dtype = np.asarray(plan.base), found.coefficients.dtype
+    C = [base + each.reshape(base.shape) for each in departures]
+    return eqx.tree_at(
+        lambda solution: (
+            solution.alternative_coefficients,
+            solution.alternative_rises,
+        ),
+        found,
+        jax.device_put(
+            (
+                np.array(C, dtype).reshape(-1, *found.coefficients.shape),
+                np.array([rival.rise for rival in rivals], dtype),
+            )
+        ),
+    )
 
 
 class Winner(NamedTuple):
@@ -84,6 +119,7 @@ def solution_at(
     unknowns: Unknowns,
     at_end: Maximum,
     plan: Plan,
+    rises: Float[Array, "rivals"] | None,
     stochastic: bool,
     learn: tuple[str, ...],
     reason: str,
@@ -114,7 +150,7 @@ def solution_at(
     stay = best_subset(
         *quadratic, support, inverse, penalty, max_changes=0, signs=signs
     )
-    margin = stay.margin
+    margin = stay.margin if rises is None else against_all(rises)
     if plan.model.dynamics == "flow":
         # A term that stands out this far beyond noise is not left out for sure,
         # whatever its penalty is.
@@ -163,7 +199,19 @@ def solution_at(
         term_prices=_coefficient_penalties(plan),
         penalty_multiplier=plan.multiplier,
         criterion_name=plan.criterion.name,
+        alternative_coefficients=jnp.zeros((0, *plan.base.shape), matrix.dtype),
+        alternative_rises=jnp.zeros(0, matrix.dtype),
     )
+
+
+def against_all(rises: Float[Array, "rivals"]) -> Float[Array, ""]:
+    """Rise of the criterion of one rival that would weigh as much as all of them.
+
+    Examples:
+        >>> round(float(against_all(jnp.array([3.0, jnp.inf]))), 6)
+        3.0
+    """
+    return -2 * jax.nn.logsumexp(-rises / 2)
 
 
 def moves_states(

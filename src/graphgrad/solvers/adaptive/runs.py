@@ -15,11 +15,12 @@ from jaxtyping import PRNGKeyArray
 from ...compiling import compiled
 from ...engines.information import MOST_STATES
 from ...engines.sweep import AbstractEngine
-from .candidate import Exchange
+from .candidate import MOST_CHANGES, Exchange
 from .exchange import ascend, change_terms, survey
 from .plan import Plan
 from .proposal import Maximum
 from .quadratic_model import FEW_COEFFICIENTS, active_terms
+from .rivals import Rival
 
 Explored = dict[bytes, Exchange]
 """Where the ascents on supports led, by the support."""
@@ -114,6 +115,84 @@ def exchange_each(
     ]
     # `jnp.asarray` would compile a program for each shape.
     return jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *ends))
+
+
+def ascended(
+    key: PRNGKeyArray,
+    best: Exchange,
+    rival: Rival,
+    plan: Plan,
+    most_here: int,
+    *,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> Exchange:
+    """The maximum of the likelihood on the support of a rival.
+
+    Args:
+        key: Random key of the fit.
+        best: Where the best start ended, of arrays that can be looked at.
+        rival: The support.
+        plan: What stays the same.
+        most_here: Most sweeps.
+        engine: How the hidden trajectory is inferred.
+        learn: What is learnt beside the coefficients.
+    """
+    state = _afresh(best, rival.support, rival.parameters)
+    joint = plan.linear_map is not None or plan.model.n_states <= MOST_STATES
+    while True:
+        size = fewest_terms(state, plan)
+        state, maximum = ascend_once(
+            key, state, plan, np.int32(most_here), engine, learn, size, joint
+        )
+        if maximum.reached or state.done:
+            return jax.tree.map(np.asarray, state)
+
+
+def maximum_at(
+    key: PRNGKeyArray,
+    best: Exchange,
+    plan: Plan,
+    most_here: int,
+    engine: AbstractEngine,
+    learn: tuple[str, ...],
+) -> Maximum:
+    """The quadratic model where the best start ended."""
+    found = best.best
+    state = _afresh(best, found.support, found.unknowns.parameters)
+    size = final_terms(state, plan)
+    # The program of the last stage.
+    return ascend_once(
+        key, state, plan, np.int32(most_here), engine, learn, size, True
+    )[1]
+
+
+def _afresh(best: Exchange, support: Any, parameters: Any) -> Exchange:
+    """Ready to ascend on a support, from where the best start ended."""
+    found = best.best
+    dtype = np.asarray(parameters).dtype
+    infinite = np.asarray(np.inf, dtype)
+    first = found._replace(
+        unknowns=found.unknowns._replace(parameters=parameters),
+        support=support,
+        log_likelihood=-infinite,
+        criterion=infinite,
+        row_criteria=np.full_like(found.row_criteria, np.inf),
+        decrement=infinite,
+    )
+    return best._replace(
+        at=first,
+        best=first,
+        step=jax.tree.map(np.zeros_like, best.step),
+        share=np.ones_like(best.share),
+        damping=np.zeros_like(best.damping),
+        sweeps_here=np.zeros_like(best.sweeps_here),
+        total=np.zeros_like(best.total),
+        limit=np.full_like(best.limit, MOST_CHANGES),
+        again=np.array(False),
+        sweeps=np.zeros_like(best.sweeps),
+        done=np.array(False),
+    )
 
 
 def fewest_terms(state: Exchange, plan: Plan) -> int | None:

@@ -18,7 +18,9 @@ from .candidate import Exchange
 from .exchange import TOLERANCE
 from .finish import finish
 from .plan import Plan
-from .runs import Explored, exchange_each
+from .quadratic_model import FEW_COEFFICIENTS
+from .rivals import MOST_RIVALS, WINDOW, Rival, rivals
+from .runs import Explored, ascended, exchange_each, maximum_at
 from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
     FEW_TERMS,
@@ -53,6 +55,9 @@ LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 MANY_STATES = 8
 """States from which on starts are annealed one after the other."""
 
+FEW_RIVALS = 3
+"""Rivals on whose support the likelihood is ascended, where terms are many."""
+
 HOPELESS = 100.0
 """Rise of the criterion with less noise from which on noise is needed for sure."""
 
@@ -70,6 +75,7 @@ class Search(NamedTuple):
         learn: What is learnt beside the coefficients.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then, if it is not None.
+        rivals: Whether supports near the best one are compared with it.
     """
 
     key: PRNGKeyArray
@@ -81,6 +87,7 @@ class Search(NamedTuple):
     learn: tuple[str, ...]
     settings: AdaptiveSteps
     callback: Any
+    rivals: bool = True
 
     @property
     def traced(self) -> bool:
@@ -127,17 +134,60 @@ class Search(NamedTuple):
             # and noises that the data hardly tell, need it.
             combined = recombined_starts(exchanged)
             combined = self._exchange(combined, plan, learn, 4 * self.settings.climb)
+        near = None
+        if self.rivals and not self.traced and not self.engine.stochastic:
+            if _best_of(exchanged, combined).done:
+                combined, near = self._rivals(exchanged, combined, plan, learn)
         return finish(
             self.key,
             exchanged,
             combined,
             plan,
+            near,
             engine=self.engine,
             learn=self.learn,
             settings=self.settings,
             reason=reason,
             traced=self.traced,
         )
+
+    def _rivals(
+        self, starts: Exchange, combined: Exchange, plan: Plan, learn: tuple[str, ...]
+    ) -> tuple[Exchange, list[Rival]]:
+        """The rivals of the best support; one that is better takes its place."""
+        key = jax.random.fold_in(self.key, self.settings.anneal)
+        most = 4 * self.settings.climb
+        options = {"engine": self.engine, "learn": learn}
+        number = MOST_RIVALS
+        if plan.base.size > FEW_COEFFICIENTS:
+            number = FEW_RIVALS
+        if len(plan.ys) > MANY_ROWS:
+            number = 0  # the quadratic model of so many rows is exact enough
+        for _ in range(self.settings.rounds):
+            best = _best_of(starts, combined)
+            maximum = maximum_at(key, best, plan, most, self.engine, learn)
+            near = rivals(maximum, plan)
+            ends = [
+                ascended(key, best, rival, plan, most, **options)
+                for rival in near[:number]
+            ]
+            near[:number] = [
+                Rival(
+                    float(end.best.criterion - best.best.criterion),
+                    np.asarray(end.best.support),
+                    np.asarray(end.best.unknowns.parameters),
+                )
+                for end in ends
+            ]
+            near = [rival for rival in near if rival.rise < WINDOW]
+            near.sort(key=lambda rival: rival.rise)
+            if not near or near[0].rise > -1e-3:
+                break
+            winner = min(ends, key=lambda end: float(end.best.criterion))
+            again = jax.tree.map(lambda leaf: np.asarray(leaf)[None], winner)
+            again = self._exchange(again, plan, learn, most)
+            combined = jax.tree.map(_with_first, combined, again)
+        return combined, [rival for rival in near if rival.rise > -1e-3]
 
     def _sees_all(self, model: StateSpaceModel) -> bool:
         """Whether all states are observed, now or as others a step before."""
@@ -323,6 +373,19 @@ class Search(NamedTuple):
             sweeps=sweeps,
             watch=watch,
         )
+
+
+def _best_of(*starts: Exchange) -> Exchange:
+    """The start with the lowest criterion, of arrays that can be looked at."""
+    each = [(start, np.asarray(start.best.criterion)) for start in starts]
+    start, criteria = min(each, key=lambda pair: float(np.min(pair[1])))
+    number = int(np.argmin(criteria))
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[number], start)
+
+
+def _with_first(starts: Any, other: Any) -> Any:
+    """Stacked arrays whose first entry is another one."""
+    return jax.device_put(np.concatenate([np.asarray(other), np.asarray(starts)[1:]]))
 
 
 def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:

@@ -87,7 +87,7 @@ def adaptive(
             `only_edges`, `bounds`, `conserve` and `equal`.
         states: Names by which the constraints call the states and then the inputs.
         criterion: By which terms are chosen: `"ebic"`, `"ebic-by-degree"`, `"bic"` or
-            `"aic"`. `"auto"`: extended BIC, by degree for flows.
+            `"aic"`. `"auto"`: extended BIC by degree.
         weight: Multiplier of the penalties that the criterion puts on terms.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
@@ -124,7 +124,7 @@ def adaptive(
         key,
         ys,
         resolved,
-        choose_criterion(criterion, model.dynamics),
+        choose_criterion(criterion),
         jnp.asarray(weight, ys.dtype),
         engine,
         learn,
@@ -158,7 +158,8 @@ def _fit(search: Search, model: StateSpaceModel, reason: str) -> Solution:
     if model.sees_all_states and search.constraints.linear_map is None:
         for size in window_sizes(rows):
             few_ys, few = padded(*windows(ys, model, size))
-            found = _solution(search._replace(ys=few_ys), few, reason, found)
+            few_search = search._replace(ys=few_ys, rivals=False)
+            found = _solution(few_search, few, reason, found)
     ys, model = padded(ys, model)
     found = _solution(search._replace(ys=ys), model, reason, found)
     return without_padding(found, rows)

@@ -229,6 +229,7 @@ def in_user_units(
             f.filtered,
             f.predicted,
             f.path,
+            f.alternative_coefficients,
         ),
         found,
         (
@@ -247,6 +248,7 @@ def in_user_units(
             put(xp.asarray(found.filtered) * s),
             put(xp.asarray(found.predicted) * r),
             coefficients(found.path),
+            coefficients(found.alternative_coefficients),
         ),
     )
 

@@ -1,0 +1,192 @@
+"""Supports near the best one: all that drop and add a few terms of one equation.
+
+At the maximum on the best support, gradient and information over all active terms are a
+quadratic model of the log-likelihood. On it every support that drops at most two terms
+of an equation and adds at most two is evaluated in closed form, the other equations
+adapting to it: unlike single changes and swaps, this finds one term in place of two.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .plan import Plan
+from .proposal import Maximum
+
+WINDOW = 10.0
+"""Rise of the criterion, by the quadratic model, up to which a support is a rival."""
+
+MOST_RIVALS = 10
+"""Most rivals of a support."""
+
+DROPPED, ADDED = 6, 8
+"""Terms of an equation whose drops, and additions, are combined."""
+
+
+class Rival(NamedTuple):
+    """A support near the best one.
+
+    Attributes:
+        rise: Of the criterion, by the quadratic model.
+        support: The parameters that are not zero.
+        parameters: Their values.
+    """
+
+    rise: float
+    support: Bool[np.ndarray, "R K"]
+    parameters: Float[np.ndarray, "R K"]
+
+
+def rivals(maximum: Maximum, plan: Plan) -> list[Rival]:
+    """The rivals of a support, those of the lowest criterion first."""
+    active = np.asarray(maximum.active)
+    here, penalty, low, high, free, inside = (
+        np.take_along_axis(np.asarray(values), active, axis=1)
+        for values in (
+            maximum.unknowns.parameters,
+            plan.term_penalties,
+            plan.low,
+            plan.high,
+            plan.free,
+            maximum.support,
+        )
+    )
+    metric = np.asarray(maximum.metric, float)
+    linear = np.asarray(maximum.gradient) + metric @ here.ravel()
+    found, (rows, size) = [], active.shape
+    for row in range(rows):
+        mine = np.zeros((rows, size), bool)
+        mine[row] = True
+        others = np.flatnonzero((inside & ~mine).ravel())
+        mine = np.flatnonzero(mine.ravel())
+        block = _Block.of(metric, linear, mine, others)
+        usable = free[row] & (np.diag(block.metric) > 0)
+        for rise, terms, amounts in _near(block, inside[row], usable, penalty[row]):
+            fits = (amounts >= low[row, terms]) & (amounts <= high[row, terms])
+            if not fits.all():
+                continue
+            support = np.array(maximum.support)
+            parameters = np.array(maximum.unknowns.parameters)
+            support[row], parameters[row] = False, 0.0
+            support[row, active[row, terms]] = True
+            parameters[row, active[row, terms]] = amounts
+            found.append(Rival(rise, support, parameters))
+    return sorted(found, key=lambda rival: rival.rise)[:MOST_RIVALS]
+
+
+class _Block(NamedTuple):
+    """The quadratic x'Ix - 2b'x in the terms of one equation, the others adapting."""
+
+    metric: Float[np.ndarray, "k k"]
+    linear: Float[np.ndarray, "k"]
+
+    @classmethod
+    def of(
+        cls,
+        metric: np.ndarray,
+        linear: np.ndarray,
+        mine: np.ndarray,
+        others: np.ndarray,
+    ) -> "_Block":
+        own, linear_own = metric[np.ix_(mine, mine)], linear[mine]
+        if not len(others):
+            return cls(own, linear_own)
+        cross = metric[np.ix_(mine, others)]
+        rest = _regular(metric[np.ix_(others, others)])
+        adapted = np.linalg.solve(rest, np.column_stack([cross.T, linear[others]]))
+        return cls(
+            own - cross @ adapted[:, :-1], linear_own - cross @ adapted[:, -1]
+        )
+
+    def costs(self, supports: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, list]:
+        """The quadratic at its minimum on each support, and the minimisers."""
+        costs, amounts = np.zeros(len(supports)), [np.zeros(0)] * len(supports)
+        sizes = np.array([len(terms) for terms in supports])
+        for size in np.unique(sizes[sizes > 0]):
+            places = np.flatnonzero(sizes == size)
+            terms = np.array([supports[i] for i in places])
+            blocks = _regular(self.metric[terms[:, :, None], terms[:, None, :]])
+            sides = self.linear[terms]
+            solved = np.linalg.solve(blocks, sides[..., None])[..., 0]
+            costs[places] = -np.sum(sides * solved, axis=1)
+            for i, values in zip(places, solved, strict=True):
+                amounts[i] = values
+        return costs, amounts
+
+
+def _near(
+    block: _Block,
+    inside: Bool[np.ndarray, "k"],
+    usable: Bool[np.ndarray, "k"],
+    penalty: Float[np.ndarray, "k"],
+) -> Iterator[tuple[float, list[int], np.ndarray]]:
+    """Supports of an equation whose criterion is near that of the present one."""
+    present = np.flatnonzero(inside & usable).tolist()
+    drops = _cheapest_drops(block, present, penalty)
+    without = [
+        tuple(term for term in present if term not in left)
+        for number in range(3)
+        for left in combinations(drops, number)
+    ]
+    absent = np.flatnonzero(~inside & usable)
+    entering = _best_additions(block, without, absent, penalty)
+    supports = [
+        tuple(sorted((*kept, *more)))
+        for kept in without
+        for number in range(3)
+        for more in combinations(entering, number)
+    ]
+    supports = list(dict.fromkeys(supports))
+    quadratic, amounts = block.costs(supports)
+    costs = quadratic + [float(penalty[list(terms)].sum()) for terms in supports]
+    now = costs[supports.index(tuple(present))]
+    for i in np.flatnonzero(costs < now + WINDOW):
+        if supports[i] != tuple(present):
+            yield float(costs[i] - now), list(supports[i]), amounts[i]
+
+
+def _cheapest_drops(
+    block: _Block, present: list[int], penalty: np.ndarray
+) -> list[int]:
+    """The terms that cost least to drop."""
+    if len(present) <= DROPPED:
+        return present
+    fewer = [tuple(t for t in present if t != left) for left in present]
+    rises = block.costs(fewer)[0] - penalty[present]
+    return [present[i] for i in np.argsort(rises)[:DROPPED]]
+
+
+def _best_additions(
+    block: _Block,
+    without: Sequence[tuple[int, ...]],
+    absent: np.ndarray,
+    penalty: np.ndarray,
+) -> list[int]:
+    """The terms that do best beside what is left after some were dropped."""
+    if len(absent) <= ADDED:
+        return absent.tolist()
+    best = np.full(len(absent), np.inf)
+    for kept in map(list, without):
+        cost, pull = 0.0, block.linear[absent]
+        rest = np.diag(block.metric)[absent]
+        size = rest
+        if kept:
+            cross = block.metric[np.ix_(absent, kept)]
+            inverse = np.linalg.inv(_regular(block.metric[np.ix_(kept, kept)]))
+            pull = pull - cross @ (inverse @ block.linear[kept])
+            rest = rest - np.sum(cross @ inverse * cross, axis=1)
+            cost = float(penalty[kept].sum())
+            cost -= float(block.linear[kept] @ inverse @ block.linear[kept])
+        there = rest > 1e-9 * size
+        gain = np.where(there, pull**2 / np.where(there, rest, 1), -np.inf)
+        best = np.minimum(best, cost - gain + penalty[absent])
+    return absent[np.argsort(best)[:ADDED]].tolist()
+
+
+def _regular(blocks: Float[np.ndarray, "*n k k"]) -> Float[np.ndarray, "*n k k"]:
+    """Matrices with a share of 1e-11 of their diagonals added."""
+    diagonal = np.diagonal(blocks, axis1=-2, axis2=-1)
+    return blocks + 1e-11 * diagonal[..., None] * np.eye(blocks.shape[-1])

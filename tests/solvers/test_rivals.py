@@ -1,0 +1,107 @@
+"""Supports near the best one, against exhaustive search and refits."""
+
+from itertools import combinations
+
+import jax
+import numpy as np
+import pytest
+
+import graphgrad as gg
+from graphgrad.solvers.adaptive.rivals import WINDOW, _Block, _near
+
+KEY = jax.random.key(0)
+
+
+def quadratic(seed, k=7):
+    """Information of correlated terms, and the linear part of some true ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, k)) @ (np.eye(k) + 0.5 * rng.normal(size=(k, k)))
+    y = X[:, :3] @ rng.normal(size=3) + rng.normal(size=40)
+    return _Block(X.T @ X, X.T @ y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_supports_within_two_drops_and_two_additions(seed):
+    block, penalty = quadratic(seed), np.linspace(2.0, 5.0, 7)
+
+    def cost(terms):
+        terms = list(terms)
+        if not terms:
+            return 0.0
+        block_on = block.metric[np.ix_(terms, terms)]
+        side = block.linear[terms]
+        return float(penalty[terms].sum() - side @ np.linalg.solve(block_on, side))
+
+    every = [t for n in range(8) for t in combinations(range(7), n)]
+    best = min(every, key=cost)
+    inside = np.isin(np.arange(7), best)
+    expected = {
+        t: cost(t) - cost(best)
+        for t in every
+        if t != best
+        and len({*best} - {*t}) <= 2
+        and len({*t} - {*best}) <= 2
+        and cost(t) - cost(best) < WINDOW
+    }
+    found = {
+        tuple(terms): rise
+        for rise, terms, _ in _near(block, inside, np.ones(7, bool), penalty)
+    }
+    assert expected
+    assert found.keys() == expected.keys()
+    for terms, rise in found.items():
+        assert rise == pytest.approx(expected[terms], abs=1e-6)
+
+
+def test_terms_that_are_not_free_stay_out():
+    block, usable = quadratic(0), np.arange(7) != 3
+    inside = np.isin(np.arange(7), [0, 1, 2])
+    for _, terms, amounts in _near(block, inside, usable, np.full(7, 3.0)):
+        assert 3 not in terms
+        assert len(terms) == len(amounts)
+
+
+@pytest.fixture(scope="module")
+def neuron():
+    """A fit of FitzHugh and Nagumo's neuron, which has a close rival."""
+    system = gg.systems.fitzhugh_nagumo(dt=0.2)
+    with jax.enable_x64(True):
+        model = system.model(3, dynamics="map")
+        ys = system.simulate(jax.random.key(5), steps=100, scheme="euler").observations
+        return model, np.asarray(ys), gg.adaptive(KEY, ys, model)
+
+
+@pytest.mark.slow
+def test_weights_and_margin_are_those_of_the_rises(neuron):
+    _, _, found = neuron
+    rises = np.asarray(found.alternative_rises)
+    assert (np.diff(rises) >= 0).all()
+    assert (rises > -1e-3).all()
+    assert (rises < WINDOW).all()
+    assert found.weights.sum() == pytest.approx(1)
+    margin = 2 * np.log(found.weights[0] / found.weights[1:].sum())
+    assert float(found.margin) == pytest.approx(margin, abs=1e-6)
+    assert (found.outcome is gg.Outcome.undecided) == (margin < 2)
+
+
+@pytest.mark.slow
+def test_a_rise_is_that_of_a_refit_with_these_terms(neuron, x64):
+    model, ys, found = neuron
+    supports = np.asarray(found.alternative_coefficients) != 0
+    assert len(supports)
+    terms, states = model.library.names(), ("x1", "x2")
+    forbidden = [
+        gg.forbid(states[i], terms[j]) for i, j in np.argwhere(~supports[0])
+    ]
+    # Next to no penalty: all terms that are left stay.
+    refit = gg.adaptive(KEY, ys, model, constraints=forbidden, weight=1e-6)
+    np.testing.assert_array_equal(refit.support(), supports[0])
+    prices = np.asarray(found.term_prices)
+    change = prices[supports[0]].sum() - prices[found.support()].sum()
+    rise = 2 * float(found.log_likelihood - refit.log_likelihood) + change
+    assert float(found.alternative_rises[0]) == pytest.approx(rise, abs=0.1)
+    np.testing.assert_allclose(
+        np.asarray(found.alternative_coefficients[0])[supports[0]],
+        np.asarray(refit.coefficients)[supports[0]],
+        rtol=0.05,
+    )
