@@ -273,6 +273,26 @@ def test_members_that_are_gone_count_as_outside():
     assert np.isnan(Ensemble(gone, 0.95).mean[2]).all()
 
 
+def test_members_have_the_terms_of_alternatives_by_their_weights():
+    rng = np.random.default_rng(0)
+    y = np.cumsum(rng.normal(size=(60, 1)), axis=0)
+    model = gg.GraphGrad(degree=1, dynamics="map").fit(y)
+    constant = np.array([[[50.0, 0.0]]])  # x[t+1] = 50
+    found = eqx.tree_at(
+        lambda s: (s.alternative_coefficients, s.alternative_rises),
+        model._fit.solution,
+        (jnp.asarray(constant), jnp.asarray([2 * np.log(3.0)])),
+    )
+    model._fit = model._fit._replace(solution=found)
+    assert found.weights.tolist() == pytest.approx([0.75, 0.25])
+    ahead = model.forecast(2, members=400, sources=("terms",))
+    first = model.forecast(2, members=400, sources=())
+    other = ahead.states.members[:, 0, 0] == 50
+    assert other.mean() == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 400))
+    kept, expected = ahead.states.members[~other], first.states.members[0]
+    np.testing.assert_allclose(kept, np.tile(expected, (len(kept), 1, 1)))
+
+
 def test_frames_of_forecasts():
     rng = np.random.default_rng(0)
     values = np.cumsum(rng.normal(size=(30, 2)), axis=0)
@@ -284,8 +304,8 @@ def test_frames_of_forecasts():
     ends = [f"{name}{end}" for name in "ba" for end in ("", "_low", "_high")]
     assert frame.columns == ["time", *ends]
     assert frame["time"].to_list() == [20.0, 20.5, 21.0]
-    mean, band = ahead.observations.mean, ahead.observations.band()
-    np.testing.assert_array_equal(frame["a"], mean[:, 1])
+    median, band = ahead.observations.median, ahead.observations.band()
+    np.testing.assert_array_equal(frame["a"], median[:, 1])
     np.testing.assert_array_equal(frame[["b_low", "b_high"]].to_numpy(), band[:, 0])
     half = ahead.frame(0.5)
     assert (half["a_high"] < frame["a_high"]).all()

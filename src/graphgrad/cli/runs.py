@@ -103,7 +103,7 @@ def forecast(
         times = [float(f"{time:.12g}") for time in ahead.times]
         when = (time_name(clock), shown_times(times, clock))
         names = estimator.state_names_
-        write_bands(file, when, names, ahead.mean, ahead.band())
+        write_bands(file, when, names, ahead.states.median, ahead.band())
     if ahead.message:
         typer.echo(f"graphgrad: {ahead.message}", err=True)
     if out is None:

@@ -376,7 +376,8 @@ class GraphGrad(BaseEstimator):
                 of a frame are found by name.
             at: Times after the last row to forecast, for a flow, in place of `steps`.
             sources: Sources of uncertainty: `"noise"` of process and measurement, the
-                `"coefficients"`, the last `"state"`.
+                `"coefficients"`, the last `"state"`; on request also `"terms"`: members
+                have the terms of the fit and of its alternatives by their weights.
             random_state: Seed; that of the estimator if None.
         """
         return forecast(

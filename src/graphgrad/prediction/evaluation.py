@@ -18,13 +18,13 @@ class Evaluation(NamedTuple):
     """Errors of forecasts by number of steps ahead.
 
     Attributes:
-        rmse: Root mean squared error of the mean forecast, `(horizon, Ny)`.
+        rmse: Root mean squared error of the median forecast, `(horizon, Ny)`.
         persistence: RMSE of the last observed value as a forecast.
         coverage: Share of the observations within the band, `(horizon, Ny)`.
         level: Probability of the band.
         diverged: Share of the members that diverged, by step.
         origins: Number of rows before each forecast.
-        forecasts: The mean forecasts, `(origins, horizon, Ny)`.
+        forecasts: The median forecasts, `(origins, horizon, Ny)`.
         bands: Ends of their bands, `(origins, horizon, Ny, 2)`.
     """
 
@@ -134,7 +134,7 @@ def evaluation(
     """Errors of forecasts of observations, one per origin."""
     horizon = forecasts[0].members.shape[1]
     truth = np.stack([ys[o : o + horizon] for o in origins])
-    means = np.stack([forecast.mean for forecast in forecasts])
+    medians = np.stack([forecast.median for forecast in forecasts])
     bands = np.stack([forecast.band() for forecast in forecasts])
     last = np.stack([_last_seen(ys[:o]) for o in origins])[:, None]
     observed = ~np.isnan(truth) & ~np.isnan(bands[..., 0])
@@ -143,13 +143,13 @@ def evaluation(
         observed.sum(axis=0), 1
     )
     return Evaluation(
-        rmse=_rmse(means - truth),
+        rmse=_rmse(medians - truth),
         persistence=_rmse(last - truth),
         coverage=np.where(observed.any(axis=0), share, np.nan),
         level=forecasts[0].level,
         diverged=diverged,
         origins=origins,
-        forecasts=means,
+        forecasts=medians,
         bands=bands,
     )
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from ..checks import check_at_least, check_choice, check_finite
 from ..data.clock import as_numbers
@@ -16,11 +16,15 @@ from ..diagnostics.uncertainty import fit_covariance, normal_draws, state_slopes
 from ..fits.record import Fit
 from ..fits.rows import StateEstimate, check_level
 from ..model import Arranged
+from ..solution import Solution
 from .rollout import divergence, roll, state_bounds
 from .states import filtered_states, smoothed_rows
 
 SOURCES = ("noise", "coefficients", "state")
 """Sources of uncertainty of a forecast."""
+
+TERMS = "terms"
+"""A further source on request: the choice of terms, by the weights of alternatives."""
 
 
 class Ensemble(NamedTuple):
@@ -41,6 +45,11 @@ class Ensemble(NamedTuple):
         total = np.where(alive, self.members, 0).sum(axis=0)
         count = alive.sum(axis=0)
         return np.where(2 * count > len(alive), total / np.maximum(count, 1), np.nan)
+
+    @property
+    def median(self) -> Float[np.ndarray, "steps N"]:
+        """Median over the members; unlike the mean, few that run away do not move it."""
+        return self.quantile(0.5)
 
     def quantile(self, share: Any) -> Float[np.ndarray, "..."]:
         """Quantiles over the members.
@@ -92,6 +101,8 @@ class Draws(NamedTuple):
         state_key: Random key of the initial states of members.
         noise_key: Random key of process and measurement noise.
         departures: Deviations of each member from the estimated coefficients.
+        chosen: For each member 0 for the terms of the fit, or the number of an
+            alternative, whose coefficients it has.
         noise: Noise variances of each member.
         sources: Sources of uncertainty, from `SOURCES`.
         level: Probability of the bands.
@@ -101,6 +112,7 @@ class Draws(NamedTuple):
     state_key: PRNGKeyArray
     noise_key: PRNGKeyArray
     departures: Float[np.ndarray, "members n"]
+    chosen: Int[np.ndarray, "members"]
     noise: NoiseDraws
     sources: tuple[str, ...]
     level: float
@@ -119,7 +131,7 @@ class Draws(NamedTuple):
         members = check_at_least("members", members, 1, "200 give accurate bands.")
         check_level(level)
         for source in sources:
-            check_choice("sources", source, SOURCES)
+            check_choice("sources", source, (*SOURCES, TERMS))
         first, state_key, noise_key, last = jax.random.split(key, 4)
         noise = fixed_noise(fit, members)
         if "noise" in sources:
@@ -128,7 +140,15 @@ class Draws(NamedTuple):
         if "coefficients" in sources and fit.estimated.any():
             covariance = fit_covariance(fit, noise.typical(fit.data))
             departures = normal_draws(first, members, covariance)
-        return cls(fit, state_key, noise_key, departures, noise, tuple(sources), level)
+        chosen = np.zeros(members, int)
+        if TERMS in sources and isinstance(fit.solution, Solution):
+            weights = fit.solution.weights
+            # In proportion, and in an order that does not depend on the other draws.
+            uniform = np.asarray(jax.random.uniform(jax.random.fold_in(key, 4), members))
+            chosen = np.searchsorted(np.cumsum(weights), uniform).clip(0, len(weights) - 1)
+            departures[chosen > 0] = 0.0
+        draws = departures, chosen, noise
+        return cls(fit, state_key, noise_key, *draws, tuple(sources), level)
 
     def distributions(self, data: Arranged, estimate: StateEstimate) -> "Distributions":
         """States of one series, and their sensitivity to the coefficients.
@@ -166,6 +186,10 @@ class Draws(NamedTuple):
         fit, members = self.fit, len(self.departures)
         coefficients = np.tile(fit.coefficients, (members, 1, 1))
         coefficients[:, fit.estimated] += self.departures
+        if self.chosen.any():
+            assert isinstance(fit.solution, Solution)
+            others = np.asarray(fit.solution.alternative_coefficients)
+            coefficients[self.chosen > 0] = others[self.chosen[self.chosen > 0] - 1]
         mean = distributions.estimate.mean[row]
         x = np.tile(mean, (members, 1))
         if "state" in self.sources:
@@ -229,8 +253,8 @@ class Forecast(NamedTuple):
     def frame(self, level: float | None = None) -> Any:
         """A data frame of the observations, one row per time.
 
-        A column of times is followed by, for each column of the data, the mean and the
-        lower and upper end of its band: `name`, `name_low`, `name_high`.
+        A column of times is followed by, for each column of the data, the median and
+        the lower and upper end of its band: `name`, `name_low`, `name_high`.
 
         Args:
             level: Probability of the bands; that of the forecast if None.
@@ -239,10 +263,10 @@ class Forecast(NamedTuple):
             A frame of the library of the data, if they were a frame; else of pandas,
             or of polars if pandas is not installed.
         """
-        mean, band = self.observations.mean, self.observations.band(level)
+        median, band = self.observations.median, self.observations.band(level)
         parts = {}
         for j, name in enumerate(self.columns):
-            parts[name] = mean[:, j]
+            parts[name] = median[:, j]
             parts[f"{name}_low"], parts[f"{name}_high"] = band[:, j].T
         return timed_frame(self.series, self.times, parts)
 
@@ -277,7 +301,7 @@ def forecast(
         future_inputs: Inputs during the forecast, one row per step; those of a frame
             by name.
         at: Times after the last row to forecast, for a flow, in place of `steps`.
-        sources: Sources of uncertainty, from `SOURCES`.
+        sources: Sources of uncertainty, from `SOURCES`, and `"terms"`.
     """
     draws = Draws.of(key, fit, members=members, level=level, sources=sources)
     panel, estimates, data = smoothed_rows(smoothing_key, fit, y, times, inputs)
