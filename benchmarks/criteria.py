@@ -86,7 +86,9 @@ def main() -> None:
                 found = measure(name, criterion, options.draws)
                 cells = [f"{value:.2f}" for value in found]
                 cells[5] = f"{found[5]:.1f}"
-                print(f"| {name} | {criterion} | " + " | ".join(cells) + " |", flush=True)
+                print(
+                    f"| {name} | {criterion} | " + " | ".join(cells) + " |", flush=True
+                )
 
 
 if __name__ == "__main__":

@@ -290,7 +290,7 @@ class Solution(AbstractSolution):
     criterion_name: str = eqx.field(static=True, default="auto")
 
     def departures(self) -> np.ndarray:
-        return np.asarray(self.coefficients - self.base)
+        return np.asarray(self.coefficients) - np.asarray(self.base)
 
     @property
     def weights(self) -> Float[np.ndarray, "A_plus_1"]:

@@ -90,9 +90,7 @@ def test_a_rise_is_that_of_a_refit_with_these_terms(neuron, x64):
     supports = np.asarray(found.alternative_coefficients) != 0
     assert len(supports)
     terms, states = model.library.names(), ("x1", "x2")
-    forbidden = [
-        gg.forbid(states[i], terms[j]) for i, j in np.argwhere(~supports[0])
-    ]
+    forbidden = [gg.forbid(states[i], terms[j]) for i, j in np.argwhere(~supports[0])]
     # Next to no penalty: all terms that are left stay.
     refit = gg.adaptive(KEY, ys, model, constraints=forbidden, weight=1e-6)
     np.testing.assert_array_equal(refit.support(), supports[0])

@@ -13,7 +13,7 @@ KEYS = (
     *("dt", "dynamics", "substeps"),
     *("states", "terms", "degrees", "coefficients", "adjacency"),
     *("state_noise", "observation_noise", "log_likelihood", "penalty", "outcome"),
-    "doubts",
+    *("doubts", "alternatives"),
 )
 """Keys of `model.json` that are shown."""
 
@@ -48,6 +48,7 @@ def header_equations(header: Mapping[str, Any]) -> list[str]:
 def summary(header: Mapping[str, Any]) -> Iterator[str]:
     """Lines of the summary of a run."""
     from ..solution import Outcome
+    from ..storage.decoding import checked_names
 
     outcome = Outcome[header["outcome"]]
     ended = f"Outcome: {outcome.name}. {with_flags(header_advice(header))}"
@@ -55,6 +56,7 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
         yield from (ended, "")
     yield f"Equations of a {MOTIONS[header['dynamics']]}"
     yield from (f"  {line}" for line in header_equations(header))
+    yield from checked_names(header.get("alternatives")) or ()
     yield ""
     yield from graph_lines(np.array(header["adjacency"]), header["states"])
     yield ""

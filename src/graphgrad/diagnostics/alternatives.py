@@ -27,6 +27,11 @@ class Alternative(NamedTuple):
     coefficients: Float[np.ndarray, "N M"]
     words: str
 
+    @property
+    def sentence(self) -> str:
+        """Weight and words."""
+        return f"Alternative of weight {self.weight:.2f}: {self.words}."
+
 
 def fit_alternatives(fit: Fit) -> list[Alternative]:
     """The alternatives of a fit, those of the largest weight first."""
@@ -44,13 +49,9 @@ def fit_alternatives(fit: Fit) -> list[Alternative]:
     ]
 
 
-def alternative_lines(fit: Fit) -> list[str]:
-    """One sentence for each alternative of noticeable weight."""
-    return [
-        f"Nearly as good, with weight {other.weight:.2f}: {other.words}."
-        for other in fit_alternatives(fit)
-        if other.weight >= NOTICEABLE
-    ]
+def noticeable(fit: Fit) -> list[Alternative]:
+    """The alternatives that are mentioned."""
+    return [other for other in fit_alternatives(fit) if other.weight >= NOTICEABLE]
 
 
 def term_weights(fit: Fit) -> Float[np.ndarray, "Nx M"]:

@@ -75,8 +75,10 @@ def _candidates(
 
     def delayed(name: str, delay: int) -> np.ndarray:
         before = delay + (name in columns)
-        parts = [part[name][most + 1 - before : len(part[name]) - before or None]
-                 for part in series]
+        parts = [
+            part[name][most + 1 - before : len(part[name]) - before or None]
+            for part in series
+        ]
         values = np.concatenate(parts)
         size = np.nanstd(values)
         return (values - np.nanmean(values)) / (size if size > 0 else 1.0)

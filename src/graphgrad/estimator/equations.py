@@ -25,11 +25,22 @@ LEAST_STEPS = 3
 
 
 def fit_equations(
-    fit: Fit, digits: int | None = None, *, align: bool = False, form: Any = None
+    fit: Fit,
+    digits: int | None = None,
+    *,
+    align: bool = False,
+    form: Any = None,
+    coefficients: Float[np.ndarray, "N M"] | None = None,
 ) -> list[str]:
-    """One line per state; arguments as for `GraphGrad.equations`."""
+    """One line per state; arguments as for `GraphGrad.equations`.
+
+    Other coefficients, without standard errors, are those of an alternative.
+    """
+    found, *names = found_terms(fit)
     how = {**_rounding(fit, digits), "form": form}
-    return equations(*found_terms(fit), **how, dynamics=fit.dynamics, align=align)
+    if coefficients is not None:
+        found, how = coefficients, {"digits": digits or 3, "form": form}
+    return equations(found, *names, **how, dynamics=fit.dynamics, align=align)
 
 
 def fit_latex(fit: Fit, digits: int | None = None, *, form: Any = None) -> list[str]:

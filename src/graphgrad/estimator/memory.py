@@ -191,7 +191,11 @@ def _regressed_delays(first: Fit, panel: Panel, most: int) -> dict[str, int]:
     series = [part for part in series if len(part[columns[0]]) > most + 1]
     degree = first.task.settings["degree"]
     found = found_delays(
-        series, columns, most, products=degree > 1, present=drivers.names[len(drivers.given) :]
+        series,
+        columns,
+        most,
+        products=degree > 1,
+        present=drivers.names[len(drivers.given) :],
     )
     while sum(found.get(name, 0) for name in columns) > MOST_DELAYED:
         longest = max(columns, key=lambda name: found.get(name, 0))

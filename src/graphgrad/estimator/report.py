@@ -10,6 +10,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from ..checks import check_at_least, shortened
 from ..data.clock import as_dates
+from ..diagnostics.alternatives import noticeable
 from ..diagnostics.free_run import edge_signs, run_freely
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.skill import Skill, one_step_skill
@@ -21,7 +22,7 @@ from ..prediction.rollout import rate_of
 from ..report import Findings
 from ..solution import Outcome, PaperSolution
 from .display import equation_parts
-from .equations import fit_graph, fit_latex
+from .equations import fit_equations, fit_graph, fit_latex
 
 PARTS = ("graphgrad", "jax", "jaxlib", "equinox", "numpy", "scikit-learn")
 """Packages whose versions are recorded."""
@@ -69,6 +70,10 @@ def fit_findings(
         edge_strength=_strengths(fit),
         edge_sign=edge_signs(fit),
         latex=tuple(fit_latex(fit)),
+        alternatives=tuple(
+            (other.sentence, tuple(fit_equations(fit, coefficients=other.coefficients)))
+            for other in noticeable(fit)
+        ),
         times=np.concatenate([_when(fit, fit.times(i), i) for i in range(len(rows))]),
         dated=_dated(fit),
         time_name="date" if _dated(fit) else _time_name(fit),

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from ..data.series import time_line
-from ..diagnostics.alternatives import alternative_lines
+from ..diagnostics.alternatives import noticeable
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..fits.record import Fit
 from ..registries import MOTIONS
@@ -44,7 +44,10 @@ def fit_summary(
             *["No process noise is needed."] * fit.needs_no_noise,
             *fit.notes,
         ],
-        [*fit_equations(fit, align=True), *alternative_lines(fit)],
+        [
+            *fit_equations(fit, align=True),
+            *(other.sentence for other in noticeable(fit)),
+        ],
         _edges(fit, fit_graph(fit, edge_confidence)),
         [
             f"Residuals of {line}"

@@ -144,8 +144,12 @@ class Draws(NamedTuple):
         if TERMS in sources and isinstance(fit.solution, Solution):
             weights = fit.solution.weights
             # In proportion, and in an order that does not depend on the other draws.
-            uniform = np.asarray(jax.random.uniform(jax.random.fold_in(key, 4), members))
-            chosen = np.searchsorted(np.cumsum(weights), uniform).clip(0, len(weights) - 1)
+            uniform = np.asarray(
+                jax.random.uniform(jax.random.fold_in(key, 4), members)
+            )
+            chosen = np.searchsorted(np.cumsum(weights), uniform).clip(
+                0, len(weights) - 1
+            )
             departures[chosen > 0] = 0.0
         draws = departures, chosen, noise
         return cls(fit, state_key, noise_key, *draws, tuple(sources), level)

@@ -41,6 +41,7 @@ class Findings:
         edge_sign: `(Nx, Nv)`. Sign of the effect of the variable on the state: 1 or -1;
             0 if it changes, NaN where unknown.
         latex: The equations as LaTeX, for copying.
+        alternatives: Other choices of terms, each as a sentence and its equations.
         times: `(T,)`. Time of each row.
         time_name: Name of the time axis, with its unit.
         dated: Whether all times are dates, in milliseconds since 1970.
@@ -94,6 +95,7 @@ class Findings:
     edge_strength: Numbers | None = None
     edge_sign: Numbers | None = None
     latex: tuple[str, ...] = ()
+    alternatives: tuple[tuple[str, tuple[str, ...]], ...] = ()
     times: Numbers | None = None
     time_name: str = "time"
     dated: bool = False

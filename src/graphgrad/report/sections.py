@@ -117,11 +117,16 @@ def _equations(findings: Findings) -> str:
     if findings.latex:
         lines = "\n".join(map(safe, findings.latex))
         more += _folded("As LaTeX", f'<pre tabindex="0">{lines}</pre>')
+    others = "".join(
+        _folded(safe(sentence), f'<pre tabindex="0">{safe(chr(10).join(lines))}</pre>')
+        for sentence, lines in findings.alternatives
+    )
     words = DYNAMICS_WORDS[findings.dynamics]
     if findings.time_unit:
         words = words.replace("unit of time", findings.time_unit)
     kind = f'<p class="note">{safe(words)}</p>'
-    return f'{kind}<div class="equations" {_REGION}>{shown}</div>{rounding}{more}'
+    shown = f'<div class="equations" {_REGION}>{shown}</div>'
+    return f"{kind}{shown}{rounding}{others}{more}"
 
 
 def _graph(findings: Findings, found: list[Edge]) -> str:

@@ -118,7 +118,9 @@ class ExtendedBICByDegree(AbstractCriterion):
         for k in range(highest + 1):
             of_degree = degrees == k
             p = jnp.sum(free & of_degree)
-            found = jnp.where(of_degree, self.flat(n, p) + self.fall * k * np.log(2), found)
+            found = jnp.where(
+                of_degree, self.flat(n, p) + self.fall * k * np.log(2), found
+            )
         return found
 
 

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from ..diagnostics.alternatives import noticeable
 from ..equations.terms import Monomial, terms
 from ..fits.record import Fit
 from ..fits.rows import normal_band
@@ -52,6 +53,7 @@ def fit_header(fit: Fit) -> dict[str, Any]:
         "penalty": _penalty(fit),
         "outcome": fit.outcome.name,
         "doubts": [_doubt(doubt) for doubt in fit.doubts],
+        "alternatives": [other.sentence for other in noticeable(fit)],
         "intervals": {"level": LEVEL, "ends": intervals.tolist()},
         "inputs": list(fit.task.drivers.given),
         "variables": list(layout.variables),

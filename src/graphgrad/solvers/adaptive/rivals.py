@@ -97,9 +97,7 @@ class _Block(NamedTuple):
         cross = metric[np.ix_(mine, others)]
         rest = _regular(metric[np.ix_(others, others)])
         adapted = np.linalg.solve(rest, np.column_stack([cross.T, linear[others]]))
-        return cls(
-            own - cross @ adapted[:, :-1], linear_own - cross @ adapted[:, -1]
-        )
+        return cls(own - cross @ adapted[:, :-1], linear_own - cross @ adapted[:, -1])
 
     def costs(self, supports: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, list]:
         """The quadratic at its minimum on each support, and the minimisers."""
