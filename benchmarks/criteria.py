@@ -2,8 +2,8 @@
 
 Euler data with all states observed, both noises learnt. For each system and criterion:
 share of fits with exactly the right terms, wrong and `converged`, right and
-`converged`; share of fits in which the truth is the fit or one of its alternatives; mean
-number of alternatives and mean weight on the truth. Prints a Markdown table.
+`converged`; share of fits in which the truth is the fit or one of its alternatives;
+mean number of alternatives and mean weight on the truth. Prints a Markdown table.
 """
 
 import argparse

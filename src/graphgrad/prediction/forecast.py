@@ -48,7 +48,7 @@ class Ensemble(NamedTuple):
 
     @property
     def median(self) -> Float[np.ndarray, "steps N"]:
-        """Median over the members; unlike the mean, few that run away do not move it."""
+        """Median over the members, which few that run away do not move."""
         return self.quantile(0.5)
 
     def quantile(self, share: Any) -> Float[np.ndarray, "..."]:

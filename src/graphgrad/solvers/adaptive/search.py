@@ -135,9 +135,9 @@ class Search(NamedTuple):
             combined = recombined_starts(exchanged)
             combined = self._exchange(combined, plan, learn, 4 * self.settings.climb)
         near = None
-        if self.rivals and not self.traced and not self.engine.stochastic:
-            if _best_of(exchanged, combined).done:
-                combined, near = self._rivals(exchanged, combined, plan, learn)
+        exact = not self.traced and not self.engine.stochastic
+        if self.rivals and exact and _best_of(exchanged, combined).done:
+            combined, near = self._rivals(exchanged, combined, plan, learn)
         return finish(
             self.key,
             exchanged,
