@@ -1,12 +1,13 @@
 """JIT compilation that avoids a deadlock of XLA's CPU runtime."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import jaxlib.version
 from jax.core import Tracer
 
 from .compilation_cache import stored_programs
@@ -45,13 +46,31 @@ def compiled_once(function: Callable[P, T]) -> Callable[P, T]:
     return _compiled(function, ONCE)
 
 
-def _compiled(function: Callable[P, T], options: dict[str, Any]) -> Callable[P, T]:
-    outermost = eqx.filter_jit(
-        function,
-        compiler_options=options,  # pyright: ignore
-    )
+@cache
+def _accepted(name: str, value: Any) -> bool:
+    """Whether XLA knows an option; version 0.10, with which it was tried, does."""
+    if jaxlib.version.__version__.startswith("0.10."):
+        return True
+    try:
+        jax.jit(lambda x: x + 1, compiler_options={name: value})(0.0)
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
+
+
+def _compiled(function: Callable[P, T], wanted: dict[str, Any]) -> Callable[P, T]:
+    @cache
+    def programs_of() -> tuple[Callable[P, T], ReadyPrograms]:
+        options = {
+            name: value for name, value in wanted.items() if _accepted(name, value)
+        }
+        outermost = eqx.filter_jit(
+            function,
+            compiler_options=options,  # pyright: ignore
+        )
+        return outermost, ReadyPrograms(function, options)
+
     inner = eqx.filter_jit(function)
-    ready = ReadyPrograms(function, options)
     remember_modules()
 
     @wraps(function)
@@ -61,6 +80,7 @@ def _compiled(function: Callable[P, T], options: dict[str, Any]) -> Callable[P, 
             leaves = [jnp.zeros(()), *jax.tree.leaves((args, kwargs))]
             if any(isinstance(leaf, Tracer) for leaf in leaves):
                 return inner(*args, **kwargs)
+            outermost, ready = programs_of()
             found = None if programs is None else ready.find(programs, (args, kwargs))
             return outermost(*args, **kwargs) if found is None else found()
 

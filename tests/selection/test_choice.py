@@ -59,12 +59,13 @@ def test_constrained_coefficients_are_not_counted():
     found = choice.solution
     estimated = int((found.standard_errors > 0).sum())
     assert estimated < found.support().sum()
-    unit = np.log(ys.size) + 2 * np.log(C.size - len(given))
+    degrees = np.repeat([0, 1, 2], [1, 2, 3])
+    left = np.repeat([2, 4 - 1, 6 - 1], [1, 2, 3])
+    price = np.log(ys.size) + 2 * np.log(left) + 4 * degrees * np.log(2)
+    penalties = np.where(found.standard_errors > 0, price, 0).sum()
     deviance = -2 * float(found.log_likelihood)
-    np.testing.assert_allclose(choice.scores, deviance + unit * estimated, rtol=1e-5)
-    np.testing.assert_allclose(
-        found.criterion, deviance + 2 * unit * estimated, rtol=1e-5
-    )
+    np.testing.assert_allclose(choice.scores, deviance + penalties, rtol=1e-5)
+    np.testing.assert_allclose(found.criterion, deviance + 2 * penalties, rtol=1e-5)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from graphgrad.solvers.criterion import (
     choose_criterion,
     observed_values,
     term_degrees,
+    with_prior,
 )
 
 DEGREES = np.array([[0, 1, 1, 2, 2, 2]] * 2)
@@ -61,6 +62,26 @@ def test_terms_are_penalised_by_their_degree_unless_another_criterion_is_named()
     assert choose_criterion("auto").name == "ebic-by-degree"
     with pytest.raises(ValueError, match="`criterion` must be one of 'ebic'"):
         choose_criterion("mdl")
+
+
+def test_stated_probabilities():
+    library = gg.Polynomial(2, 2)
+    stated = {"a b": 0.5, "degree 2": 0.01, "a": 0.999}
+    found = with_prior(choose_criterion("bic"), stated, library, ["a", "b"])
+    assert found.name == "bic"
+    penalties = found.penalties(N, FREE, DEGREES, 2)[0]
+    high = np.log(100) + 2 * np.log(99)
+    expected = [np.log(100), 0, np.log(100), high, np.log(100), high]
+    np.testing.assert_allclose(penalties, expected, rtol=1e-5)
+    assert with_prior(choose_criterion("bic"), None, library, None).name == "bic"
+    for wrong, message in (
+        ({"a c": 0.5}, "`prior` must be one of"),
+        ({"a": 1.0}, "below 1, got 1 for 'a'"),
+        ({"a": 0.0}, "`prior` must be a positive"),
+        ([0.5], "`prior` must be a mapping"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            with_prior(choose_criterion("bic"), wrong, library, ["a", "b"])
 
 
 def test_what_is_counted():

@@ -6,7 +6,7 @@ the better. A new one is a final class here, or in a file of its own, and a line
 """
 
 from abc import abstractmethod
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .. import registries
-from ..checks import check_choice
+from ..checks import check_choice, check_positive
 from ..library import AbstractLibrary
 
 
@@ -124,6 +124,39 @@ class ExtendedBICByDegree(AbstractCriterion):
         return found
 
 
+class StatedPrior(AbstractCriterion):
+    """A criterion in which some terms have stated probabilities of entering.
+
+    A term that enters an equation with probability p has the penalty
+    log n + 2 log((1 - p) / p), at least zero.
+
+    Attributes:
+        criterion: The criterion of all other terms.
+        chances: Probability of each term; NaN where none is stated.
+    """
+
+    criterion: AbstractCriterion
+    chances: Float[Array, "M"]
+
+    @property
+    def name(self) -> str:
+        return self.criterion.name
+
+    def flat(self, n: Float[Array, ""], p: Int[Array, ""] | int) -> Float[Array, ""]:
+        return self.criterion.flat(n, p)
+
+    def penalties(
+        self,
+        n: Float[Array, ""],
+        free: Bool[Array, "R K"],
+        degrees: Int[Array | np.ndarray, "R K"],
+        highest: int,
+    ) -> Float[Array, "R K"]:
+        others = self.criterion.penalties(n, free, degrees, highest)
+        stated = jnp.log(n) + 2 * jnp.log((1 - self.chances) / self.chances)
+        return jnp.where(jnp.isnan(stated), others, jnp.maximum(stated, 0))
+
+
 class BIC(AbstractFlatCriterion):
     """log n (Schwarz, Ann. Stat. 6, 1978); of a large library too many terms enter."""
 
@@ -159,6 +192,48 @@ def choose_criterion(name: str) -> AbstractCriterion:
     if name == "auto":
         return ExtendedBICByDegree()
     return CRITERIA[check_choice("criterion", name, CRITERIA)]()
+
+
+def with_prior(
+    criterion: AbstractCriterion,
+    prior: Mapping[str, float] | None,
+    library: AbstractLibrary,
+    states: Sequence[str] | None,
+) -> AbstractCriterion:
+    """A criterion with the probabilities that the user states.
+
+    Args:
+        criterion: The criterion.
+        prior: Probability, of entering an equation, of terms by name, or of each term
+            of a degree by `"degree 3"`; what a name states goes first.
+        library: The terms.
+        states: Names of the variables in them.
+
+    Examples:
+        >>> from graphgrad import Polynomial
+        >>> stated = {"degree 2": 0.1, "x1 x2": 0.5}
+        >>> with_prior(BIC(), stated, Polynomial(2, 2), None).chances.round(3).tolist()
+        [nan, nan, nan, 0.1..., 0.5, 0.1...]
+    """
+    if not prior:
+        return criterion
+    remedy = "Give the probability of a term, such as {'x1^3': 0.01, 'degree 2': 0.1}."
+    if not isinstance(prior, Mapping):
+        raise ValueError(f"`prior` must be a mapping, got {prior!r:.60}. {remedy}")
+    names, degrees = library.names(states), term_degrees(library)
+    of_degree = {f"degree {k}": degrees == k for k in np.unique(degrees).tolist()}
+    chances = np.full(len(names), np.nan)
+    # Degrees first, so that terms override them.
+    for name in sorted(prior, key=lambda name: name not in of_degree):
+        check_choice("prior", name, (*of_degree, *names))
+        chance = check_positive("prior", prior[name], remedy)
+        if chance >= 1:
+            raise ValueError(
+                f"`prior` must be probabilities below 1, got {chance:g} for {name!r}. "
+                "Use `known` in `constraints` for a coefficient that is given."
+            )
+        chances[of_degree.get(name, np.array(names) == name)] = chance
+    return StatedPrior(criterion, jnp.asarray(chances))
 
 
 def observed_values(ys: Float[Array, "T Ny"]) -> Float[Array, ""]:

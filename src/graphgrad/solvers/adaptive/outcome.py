@@ -2,12 +2,13 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from ...solution import Outcome
 
-UNSURE = 2.0
-"""Margin below which another choice of terms is nearly as good."""
+UNSURE = 2 * float(np.log(2))
+"""Margin below which other choices of terms are nearly as good: odds of two to one."""
 
 STANDS_OUT = 9.0
 """Gain in twice the log-likelihood, three standard errors, that chance seldom gives."""

@@ -5,7 +5,7 @@ likelihood ascent and the exchange of terms make it the best one (`exchange`); t
 that ends with the lowest criterion is the solution.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,7 +28,7 @@ from ...model import (
 )
 from ...model.constraints import Constraint
 from ...solution import Outcome, Solution
-from ..criterion import choose_criterion
+from ..criterion import choose_criterion, with_prior
 from .contradiction import contradicts
 from .padding import padded, without_padding
 from .search import Search
@@ -65,6 +65,7 @@ def adaptive(
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
     criterion: str = "auto",
+    prior: Mapping[str, float] | None = None,
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
@@ -88,6 +89,8 @@ def adaptive(
         states: Names by which the constraints call the states and then the inputs.
         criterion: By which terms are chosen: `"ebic"`, `"ebic-by-degree"`, `"bic"` or
             `"aic"`. `"auto"`: extended BIC by degree.
+        prior: Probabilities that terms enter an equation, by their names or, as
+            `"degree 3"`, for all of a degree; those of the criterion if not stated.
         weight: Multiplier of the penalties that the criterion puts on terms.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
@@ -120,11 +123,16 @@ def adaptive(
     resolved = resolve_constraints(
         constraints, model.library, states, n_inputs=n_inputs, dynamics=model.dynamics
     )
+    if prior and resolved.linear_map is not None:
+        raise ValueError(
+            "`prior` must be left out where `constraints` tie coefficients to one "
+            f"another, got {dict(prior)!r:.60}. Leave out one of the two."
+        )
     search = Search(
         key,
         ys,
         resolved,
-        choose_criterion(criterion),
+        with_prior(choose_criterion(criterion), prior, model.library, states),
         jnp.asarray(weight, ys.dtype),
         engine,
         learn,
