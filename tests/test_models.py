@@ -94,12 +94,12 @@ def test_a_driven_process_has_delays(monkeypatch):
     x[0] = 2 + 4 * u[0]  # at rest
     for t in range(59):
         x[t + 1] = 1 + 0.5 * x[t] + 2 * u[max(t - 1, 0)]
-    model = gg.models.driven_process("flow", "valve", delay=3)
+    model = gg.models.driven_process("flow", "valve", delay=3, memory=1)
     rows = pd.DataFrame({"flow": x, "valve": u})
     model.fit(rows[["flow"]], inputs=rows[["valve"]])
     assert model.equations(digits=3) == ["flow[t+1] = 1 + 0.5 flow + 2 valve[t-1]"]
     assert model.terms_[-1] == "valve[t-2]"
-    second = gg.models.driven_process("flow", "valve", delay=3, memory=2)
+    second = gg.models.driven_process("flow", "valve", delay=3)
     assert second.lags == {"flow": 1, "valve": 3}
 
 

@@ -9,7 +9,7 @@ def driven_process(
     drive: str = "u1",
     *,
     delay: int = 5,
-    memory: int = 1,
+    memory: int = 2,
     degree: int = 1,
     dt: float | None = None,
 ) -> GraphGrad:
@@ -23,13 +23,13 @@ def driven_process(
         output: Name of the column.
         drive: Name of the input; those of an array are called u1, u2, ...
         delay: Longest delay of the input, in steps.
-        memory: Number of values of the output that act on the next one: 1 for an
-            exponential response, 2 for one that oscillates.
+        memory: Number of values of the output that may act on the next one: 1 for an
+            exponential response, 2 for one that oscillates or has two rates.
         degree: Highest degree of the terms; 1 for a linear response.
         dt: Interval between rows; the times of the data if None.
 
     Examples:
-        >>> model = driven_process("co2", "gas", delay=6, memory=2)
+        >>> model = driven_process("co2", "gas", delay=6)
         >>> model.lags
         {'co2': 1, 'gas': 6}
     """
