@@ -1,7 +1,7 @@
 """Coverage of the rates of simulated epidemics: `python benchmarks/epidemics.py 10`.
 
 A population of 1000, infection 1.6 and recovery 0.4 a day, five infected at first; on
-25 days those infected are counted, with Poisson or with overdispersed errors.
+16 days those infected are counted, with Poisson or with overdispersed errors.
 """
 
 import sys
@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import graphgrad as gg
 
-POPULATION, INFECTION, RECOVERY, DAYS = 1000, 1.6, 0.4, 25
+POPULATION, INFECTION, RECOVERY, DAYS = 1000, 1.6, 0.4, 16
 TRUE = np.array([INFECTION, RECOVERY])
 
 
