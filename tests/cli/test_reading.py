@@ -123,9 +123,9 @@ def test_expected_duration_of_long_series(tmp_path):
     timed = list(preview(table, {**options, "dt": 0.1}))
     assert timed[3].startswith("Expected duration: about 11 min")
     assert "up to 47 min if no equations" in lines[3]
-    # Two more delays are tried at least.
+    # Delays are tried beside none.
     auto = list(preview(table, {**options, "lags": "auto"}))
-    assert auto[3].startswith("Expected duration: about 14 min")
+    assert auto[3].startswith("Expected duration: about 9 min")
     first = table.series._replace(values=table.series.values[:200])
     short = table._replace(series=first)
     assert len(list(preview(short, options))) == 3

@@ -47,8 +47,8 @@ LATE = 2.0
 WORST = 10.0
 """Multiple of it that a fit takes if no equations of its terms fit the data."""
 
-TRIED = {"seasons": 1, "lags": 2, "hidden": 1}
-"""Fewest fits beside the first where a setting is `auto`."""
+TRIED = ("seasons", "lags", "hidden")
+"""Settings for which another fit is tried at least, if they are `auto`."""
 
 SMALL = 2.0
 """Most expected memory, in gigabytes, that is not worth a line."""
@@ -125,7 +125,7 @@ def expected_seconds(table: Table, options: Mapping[str, Any]) -> float:
     hidden = any(name not in names_of(table.series) for name in states)
     n_terms = _number_of_terms(table, options)
     rows = len(table.series.values)
-    fits = 1 + sum(n for name, n in TRIED.items() if options[name] == "auto")
+    fits = 1 + sum(options[name] == "auto" for name in TRIED)
     return fits * duration(rows, len(states), n_terms, kind, hidden=hidden)
 
 
