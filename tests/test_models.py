@@ -1,11 +1,14 @@
 """Models of known structure: their constraints are exact. docs/recipes.md fits them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import graphgrad as gg
+from graphgrad.estimator import fitting
 from graphgrad.library import Polynomial
 from graphgrad.model import resolve_constraints
+from helpers.stubs import least_squares
 
 
 def _resolved(model):
@@ -85,12 +88,29 @@ def test_predators_and_prey_have_four_terms():
     assert ("prey", "prey^2") in _coefficients(limited, np.ones(5))
 
 
+def test_a_driven_process_has_delays(monkeypatch):
+    monkeypatch.setattr(fitting, "adaptive", least_squares)
+    u, x = np.random.default_rng(0).normal(size=60), np.zeros(60)
+    x[0] = 2 + 4 * u[0]  # at rest
+    for t in range(59):
+        x[t + 1] = 1 + 0.5 * x[t] + 2 * u[max(t - 1, 0)]
+    model = gg.models.driven_process("flow", "valve", delay=3, memory=1)
+    rows = pd.DataFrame({"flow": x, "valve": u})
+    model.fit(rows[["flow"]], inputs=rows[["valve"]])
+    assert model.equations(digits=3) == ["flow[t+1] = 1 + 0.5 flow + 2 valve[t-1]"]
+    assert model.terms_[-1] == "valve[t-2]"
+    second = gg.models.driven_process("flow", "valve", delay=3)
+    assert second.lags == {"flow": 1, "valve": 3}
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda: gg.models.sir(-1), "population"),
         (lambda: gg.models.sir(10, reporting="some"), "'learn'"),
         (lambda: gg.models.sir(10, reporting=0), "reporting"),
+        (lambda: gg.models.driven_process(delay=0), "delay"),
+        (lambda: gg.models.driven_process("a", "a"), "`drive` must differ"),
         (lambda: gg.models.compartments([], observed=[]), "at least one flow"),
         (lambda: gg.models.compartments([("a", "a", "a")], observed=["a"]), "differ"),
     ],

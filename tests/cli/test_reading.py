@@ -11,6 +11,7 @@ from graphgrad.cli.preview import (
     COMPILING,
     FIRST_ROWS,
     duration,
+    late_line,
     memory,
     preview,
     step,
@@ -121,9 +122,29 @@ def test_expected_duration_of_long_series(tmp_path):
     assert lines[3].startswith("Expected duration: about 5 min")
     timed = list(preview(table, {**options, "dt": 0.1}))
     assert timed[3].startswith("Expected duration: about 11 min")
+    assert "up to 47 min if no equations" in lines[3]
+    # Delays are tried beside none.
+    auto = list(preview(table, {**options, "lags": "auto"}))
+    assert auto[3].startswith("Expected duration: about 9 min")
     first = table.series._replace(values=table.series.values[:200])
     short = table._replace(series=first)
     assert len(list(preview(short, options))) == 3
+
+
+def test_a_late_fit_is_said_once():
+    lines = []
+    tell = late_line(100.0, lines.append)
+    for passed in (0.0, 199.0, 250.0, 500.0):
+        tell(passed)
+    (line,) = lines
+    assert line.startswith("After 4 min the fit goes on")
+    assert line.endswith("up to 17 min.")
+    # A fit that was expected to be short is late after twice what is worth a line.
+    tell = late_line(1.0, lines.append)
+    tell(39.0)
+    assert len(lines) == 1
+    tell(41.0)
+    assert lines[1].endswith("up to 3 min.")
 
 
 @pytest.mark.parametrize(

@@ -260,3 +260,32 @@ def test_dates_keep_the_phase_of_a_season():
     angle = 2 * np.pi * np.array([60, 61, 62]) / 366
     exact = np.stack([np.sin(angle), np.cos(angle)], axis=1)
     np.testing.assert_allclose(panel.series[0].values, exact)
+
+
+def test_hidden_states_are_tried_if_residuals_remember(quick):
+    y, _ = autoregression(200)
+    model = gg.GraphGrad(degree=1, hidden="auto").fit(y)
+    assert "hidden=1 +" in model.summary()
+    assert "hidden=2 +" in model.summary()
+    # Those of the stub stand still, and do not pay for their variance.
+    assert model.state_names_ == ["x1"]
+    noise = np.random.default_rng(0).normal(size=(200, 1))
+    assert "hidden=" not in gg.GraphGrad(degree=1, hidden="auto").fit(noise).summary()
+
+
+@pytest.mark.slow
+def test_a_hidden_state_is_found(monkeypatch):
+    # x[t+1] = 1.5 x[t] - 0.8 x[t-1] + noise, of which x alone is seen.
+    rng = np.random.default_rng(0)
+    x = np.zeros(250)
+    for t in range(2, 250):
+        x[t] = 1.5 * x[t - 1] - 0.8 * x[t - 2] + rng.normal()
+    monkeypatch.setattr(memory, "MOST_HIDDEN", 1)
+    model = gg.GraphGrad(degree=1, hidden="auto", dynamics="map").fit(x[50:, None])
+    assert model.state_names_ == ["x1", "h1"]
+    assert "hidden=1 -" in model.summary()
+    # Roots of the characteristic polynomial, in any coordinates of the hidden state.
+    names = [model.terms_.index(name) for name in ("x1", "h1")]
+    found = np.sort_complex(np.linalg.eigvals(model.coef_[:, names]))
+    exact = np.sort_complex(np.roots([1, -1.5, 0.8]))
+    np.testing.assert_allclose(found, exact, atol=0.1)

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -77,10 +78,23 @@ def test_round_trips(fitted, y, tmp_path):
     np.testing.assert_array_equal(again.fit(y).coef_, model.coef_)
 
 
+def _in_another_process():
+    fitting.adaptive = least_squares
+
+
 @pytest.mark.slow
-def test_cross_validation_returns_estimators_that_forecast(fitted, y):
-    parts = TimeSeriesSplit(3, test_size=5)
-    with joblib.parallel_config(backend="threading"):
+@pytest.mark.parametrize(
+    "backend",
+    [
+        {"backend": "threading"},
+        # Estimators go to other processes and come back as pickles.
+        {"backend": "loky", "initializer": _in_another_process},
+    ],
+    ids=["threads", "processes"],
+)
+def test_cross_validation_returns_estimators_that_forecast(fitted, y, backend):
+    parts = TimeSeriesSplit(2, test_size=5)
+    with joblib.parallel_config(**backend):
         found = cross_validate(fitted, y, cv=parts, n_jobs=2, return_estimator=True)
     assert np.isfinite(found["test_score"]).all()
     for model, (rows, _) in zip(found["estimator"], parts.split(y), strict=True):
@@ -151,3 +165,20 @@ def test_a_fit_without_a_free_coefficient_is_kept(tmp_path, y):
     np.testing.assert_array_equal(
         loaded.forecast(3, members=5).mean, model.forecast(3, members=5).mean
     )
+
+
+def test_numbers_that_mean_missing_are_named(quick, y):
+    frame = pd.DataFrame(y, columns=["prey", "predator"])
+    frame.loc[[3, 7], "predator"] = -9999
+    model = gg.GraphGrad(degree=1)
+    words = r"`y` must mark missing.* got -9999 2 times in column 'predator', whose"
+    with pytest.warns(UserWarning, match=words) as found:
+        model.fit(frame)
+    assert "`y.replace(-9999, float('nan'))`" in str(found[0].message)
+    # Gone where the advice is taken; warnings are errors here.
+    model.fit(frame.replace(-9999, float("nan")))
+    driving = np.where(np.arange(40) == 5, 999.9, 1.0 + y[:, :1].T).T
+    with pytest.warns(UserWarning, match="`inputs` must .* 999.9 once in column 0"):
+        model.fit(y, inputs=driving)
+    with pytest.warns(UserWarning, match="-9999 2 times in column 1"):
+        model.fit([frame.to_numpy()[:20], frame.to_numpy()[20:]])

@@ -439,3 +439,28 @@ def test_engines_that_draw_at_random(linear, engine):
     assert np.sqrt(np.mean(away**2)) < 0.2
     assert np.abs(model.filter(y).mean - exact.filter(y).mean).max() < 0.4
     assert np.isfinite(model.forecast(3, y, members=20).mean).all()
+
+
+def test_interpolated_inputs_stay_so_in_forecasts():
+    # dx/dt = u with u = t, so that x = t^2 / 2 exactly, at the rows and after them.
+    t = 0.5 * np.arange(60)
+    x, u = t[:, None] ** 2 / 2, t[:, None]
+    constraints = [gg.known("x1", "u1", 1.0)]
+    constraints += [gg.forbid("x1", term) for term in ("1", "x1")]
+    options = {"dt": 0.5, "constraints": constraints, "state_noise": 1e-6}
+    options |= {"degree": 1, "observation_noise": 1e-6, "dynamics": "flow"}
+    between = {}
+    for kind in ("linear", "held"):
+        model = gg.GraphGrad(**options, inputs_between=kind)
+        model.fit(x[:40], inputs=u[:40])
+        between[kind] = model.predict(steps=20, future_inputs=u[40:])
+        if kind == "linear":
+            simulated = model.simulate(x[0], steps=20, inputs=u[1:21])
+            found = model.evaluate(x, inputs=u, horizon=20, origins=[40], members=50)
+    assert np.allclose(between["linear"], x[40:], rtol=1e-5)
+    # Held inputs are those at the end of each step, half a step ahead on average.
+    steps = 1 + np.arange(20)[:, None]
+    assert np.allclose(between["held"] - x[40:], 0.125 * steps, atol=2e-3)
+    assert np.allclose(found.forecasts[0], x[40:], rtol=1e-3)
+    # A simulation begins with its first row of inputs.
+    assert np.allclose(simulated[1:] - x[1:21], 0.125, atol=2e-3)

@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,11 +13,15 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.compiling import compiled
+from graphgrad.engines import GaussianSmoother
 from graphgrad.engines.choice import choose_engine
 from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
 from graphgrad.model import GaussianNoise, LinearGaussian
+from graphgrad.solvers.adaptive.ascent import Point, ScoringStep
+from graphgrad.solvers.adaptive.candidate import begin_exchange
 from graphgrad.solvers.adaptive.columns import gather, scatter
+from graphgrad.solvers.adaptive.exchange import _accept
 from graphgrad.solvers.adaptive.lasso import lasso
 from graphgrad.solvers.adaptive.outcome import joint_relative_variance
 from graphgrad.solvers.adaptive.plan import Plan
@@ -770,3 +776,23 @@ def test_identifiability_is_the_variance_of_a_joint_relative_change():
     np.testing.assert_allclose(
         joint_relative_variance(c, jnp.asarray(loose)), 200, rtol=1e-4
     )
+
+
+def test_a_step_that_drops_terms_must_not_lose():
+    """Of rates that may not change their sign, one step too long would drop all."""
+    rest = jnp.zeros(1)
+    sweep: Any = SimpleNamespace(sweep=SimpleNamespace(path=rest))
+    step = ScoringStep(rest, rest, jnp.asarray(1.0), rest[0], rest, rest)
+    unknowns = model_unknowns(gg.systems.lotka_volterra().model())
+    begun = begin_exchange(unknowns, jnp.zeros((2, 2)))
+    before = begun.at._replace(log_likelihood=jnp.asarray(-70.0))
+
+    def accepted(value, share):
+        state = begun._replace(at=before, share=jnp.asarray(share))
+        support = unknowns.parameters == 0  # all terms were dropped
+        point = Point(unknowns, ~support, jnp.asarray(value), sweep)
+        return bool(_accept(point, step, state, GaussianSmoother(), 15).accepted)
+
+    assert accepted(-69.0, 1.0)
+    assert not accepted(-89.0, 1.0)
+    assert accepted(-89.0, 0.04)  # the shortest share

@@ -14,7 +14,15 @@ from ..data.series import row_times
 from ..registries import MOTIONS
 from .folder import check_out, new_folder, put, write_bands
 from .options import with_flags, write_config
-from .preview import dynamics_of, names_of, preview, state_names, step
+from .preview import (
+    dynamics_of,
+    expected_seconds,
+    late_line,
+    names_of,
+    preview,
+    state_names,
+    step,
+)
 from .summary import header_equations
 from .terminal import interruptible
 
@@ -62,7 +70,8 @@ def fit_and_write(
             options["dt"], _ = step(table, options["dt"])
         if table.series.clock is not None:
             options["time_unit"] = table.series.clock.unit or options["time_unit"]
-        estimator = interruptible(lambda: _fitted(table, options, latest))
+        tell = late_line(expected_seconds(table, options), echo)
+        estimator = interruptible(lambda: _fitted(table, options, latest, tell))
         if estimator.dynamics_ != kind:
             echo(
                 f"Dynamics changed to {MOTIONS[estimator.dynamics_]}: the interval is "
@@ -80,12 +89,20 @@ def fit_and_write(
     return estimator
 
 
-def _fitted(table: Table, options: Mapping[str, Any], latest: list[Any]) -> Any:
+def _fitted(
+    table: Table,
+    options: Mapping[str, Any],
+    latest: list[Any],
+    tell: Callable[[float], None],
+) -> Any:
     """Fit the estimator, and refit for confidence if requested."""
     from ..estimator import GraphGrad
 
+    begin = clock.monotonic()
+
     def listen(progress: Any) -> None:
         latest[:] = [(progress, table)]
+        tell(clock.monotonic() - begin)
 
     estimator = GraphGrad(
         degree=options["degree"],

@@ -1,6 +1,6 @@
 """Lines printed before a fit: data, terms, dynamics and expected duration."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,15 @@ MEMORY = 0.6, 2.3e-7
 SHORT = 20
 """Shortest expected duration, in seconds, that is printed."""
 
+LATE = 2.0
+"""Multiple of the expected duration after which a fit is late."""
+
+WORST = 10.0
+"""Multiple of it that a fit takes if no equations of its terms fit the data."""
+
+TRIED = ("seasons", "lags", "hidden")
+"""Settings for which another fit is tried at least, if they are `auto`."""
+
 SMALL = 2.0
 """Most expected memory, in gigabytes, that is not worth a line."""
 
@@ -61,10 +70,7 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
         f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
         f"{dt:.6g} ({source}); {_share(missing)} missing."
     )
-    before, seasons = _lags(options, states, drivers), options["seasons"]
-    seasonal = 0 if seasons in (None, "auto") else 2 * len(read_seasons(seasons))
-    plain = len(states) + len(drivers)
-    n_terms = count_terms(options["degree"], plain, sum(before.values()), seasonal)
+    n_terms = _number_of_terms(table, options)
     kinds = {"state_noise": "process", "observation_noise": "measurement"}
     noises = [kind for name, kind in kinds.items() if options[name] == "learn"]
     learnt = f" {' and '.join(noises)} noise learnt." if noises else " noise given."
@@ -74,16 +80,62 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
         f"equation;{driven}{learnt}"
     )
     yield dynamics
-    kind = dynamics_of(table, options)[0]
-    seconds = duration(T, len(states), n_terms, kind, hidden=bool(hidden))
+    seconds = expected_seconds(table, options)
     gigabytes = memory(T, len(states))
     if options["solver"] == "adaptive" and (seconds > SHORT or gigabytes > SMALL):
         most = "" if seconds < 3600 else " Try a part of the rows first."
         yield (
-            f"Expected duration: about {_rounded(seconds)} on two cores, with "
-            f"{gigabytes:.1f} GB of memory; ten times as long if no equations of these "
-            f"terms fit the data.{most}"
+            f"Expected duration: about {_rounded(seconds)} on two idle cores, with "
+            f"{gigabytes:.1f} GB of memory; up to {_rounded(WORST * seconds)} if no "
+            f"equations of these terms fit the data.{most}"
         )
+
+
+def late_line(expected: float, echo: Callable[[str], Any]) -> Callable[[float], None]:
+    """A function of the seconds so far that prints a new expectation, once.
+
+    Args:
+        expected: Expected duration in seconds.
+        echo: Called with the line.
+
+    Examples:
+        >>> tell = late_line(25.0, print)
+        >>> tell(30.0)
+        >>> tell(55.0)
+        After 55 s the fit goes on: no equations of these terms fit the data well, or the cores are busy. Expected duration: up to 4 min.
+        >>> tell(60.0)
+    """  # noqa: E501
+    expected, said = max(expected, SHORT), []
+
+    def tell(passed: float) -> None:
+        if passed > LATE * expected and not said:
+            said.append(passed)
+            echo(
+                f"After {_rounded(passed)} the fit goes on: no equations of these "
+                "terms fit the data well, or the cores are busy. Expected duration: "
+                f"up to {_rounded(WORST * expected)}."
+            )
+
+    return tell
+
+
+def expected_seconds(table: Table, options: Mapping[str, Any]) -> float:
+    """Approximate seconds of a fit, of all that are tried where a setting is `auto`."""
+    states, kind = state_names(table, options), dynamics_of(table, options)[0]
+    hidden = any(name not in names_of(table.series) for name in states)
+    n_terms = _number_of_terms(table, options)
+    rows = len(table.series.values)
+    fits = 1 + sum(options[name] == "auto" for name in TRIED)
+    return fits * duration(rows, len(states), n_terms, kind, hidden=hidden)
+
+
+def _number_of_terms(table: Table, options: Mapping[str, Any]) -> int:
+    """Number of candidate terms of an equation."""
+    states, drivers = state_names(table, options), names_of(table.inputs)
+    before, seasons = _lags(options, states, drivers), options["seasons"]
+    seasonal = 0 if seasons in (None, "auto") else 2 * len(read_seasons(seasons))
+    plain = len(states) + len(drivers)
+    return count_terms(options["degree"], plain, sum(before.values()), seasonal)
 
 
 def state_names(table: Table, options: Mapping[str, Any]) -> list[str]:

@@ -128,8 +128,8 @@ class Drivers(NamedTuple):
         future: Float[np.ndarray, "steps Nu"] | None,
         before: Float[np.ndarray, "T"],
         after: Float[np.ndarray, "steps"],
-    ) -> Float[np.ndarray, "steps N"] | None:
-        """All inputs after the last row; None if there are none.
+    ) -> Float[np.ndarray, "steps_plus_1 N"] | None:
+        """All inputs from the last row on; None if there are none.
 
         Args:
             given: The inputs up to the last row.
@@ -152,4 +152,4 @@ class Drivers(NamedTuple):
         whole = future
         if given is not None and future is not None:
             whole = np.concatenate([given, future])
-        return self.columns(whole, times)[len(before) :]
+        return self.columns(whole, times)[len(before) - 1 :]

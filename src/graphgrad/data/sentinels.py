@@ -1,9 +1,11 @@
 """Numbers that stand for missing values, such as -9999."""
 
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+
+from .series import Panel
 
 SENTINELS = (
     *(-9, -99, -999, -9999, -99999, -999999, 99, 999, 9999, 99999, 999999),
@@ -43,22 +45,48 @@ def suspected(values: np.ndarray) -> tuple[float, int] | None:
     return None
 
 
-def check_sentinels(table: dict[str, Any]) -> None:
+def check_sentinels(table: Mapping[str, np.ndarray]) -> None:
     """Raise an error for a number that probably means missing; the user is to decide.
 
     Args:
         table: Columns by name.
     """
+    for mark, found in _found(table):
+        raise ValueError(
+            f"`data` must mark missing values, got {found}. Give --missing {mark:g} "
+            "if it means missing, or --missing none if it is a value."
+        )
+
+
+def warn_of_sentinels(name: str, panel: Panel) -> None:
+    """Warn of numbers that probably mean missing, in data that are no file.
+
+    Args:
+        name: Name of the argument of `fit`.
+        panel: The data.
+    """
+    whole = np.concatenate([series.values for series in panel.series])
+    names = panel.names or range(panel.n_columns)
+    for mark, found in _found(dict(zip(names, whole.T, strict=True))):
+        warnings.warn(
+            f"`{name}` must mark missing values by NaN, got {found}. If it means "
+            f"missing, replace it, for a pandas frame by `{name}.replace({mark:g}, "
+            "float('nan'))`; it is fitted as a value.",
+            stacklevel=5,
+        )
+
+
+def _found(table: Mapping[str | int, np.ndarray]) -> Iterator[tuple[float, str]]:
+    """Numbers of columns that probably mean missing, and where they are."""
     for name, values in table.items():
         found = suspected(values)
         if found is not None:
             mark, count = found
             others = values[np.isfinite(values) & (values != mark)]
-            raise ValueError(
-                f"`data` must mark missing values, got {mark:g} {_often(count)} in "
-                f"column {name!r}, whose other values are from {others.min():g} to "
-                f"{others.max():g}. Give --missing {mark:g} if it means missing, or "
-                "--missing none if it is a value."
+            yield (
+                mark,
+                f"{mark:g} {_often(count)} in column {name!r}, whose other values are "
+                f"from {others.min():g} to {others.max():g}",
             )
 
 

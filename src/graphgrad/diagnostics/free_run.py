@@ -24,7 +24,8 @@ def run_freely(
     """States from each start on, for as many steps as a series has, without noise.
 
     NaN after a run leaves the range of the smoothed states by `FAR`. The inputs are
-    those of the series. None for terms of the user, which NumPy does not have.
+    those of the series, in the middle of a step if they are interpolated. None for
+    terms of the user, which NumPy does not have.
 
     Args:
         fit: The fit.
@@ -38,6 +39,8 @@ def run_freely(
         return None
     inputs = fit.task.acting
     acting = None if inputs is None else inputs.series[number].values
+    if acting is not None and fit.task.settings["inputs_between"] == "linear":
+        acting = (acting + np.concatenate([acting[:1], acting[:-1]])) / 2
     low, high = states.min(axis=0), states.max(axis=0)
     reach = FAR * np.maximum(high - low, 1e-6 * (1 + np.abs(high)))
     x, found = starts, np.full((steps, *starts.shape), np.nan)

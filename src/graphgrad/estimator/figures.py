@@ -107,7 +107,7 @@ def phase(
     """Phase portrait of two states: data, smoothed states, a simulation."""
     number = _number(fit, series)
     trajectory, inputs = fit.smoothed[number].mean, fit.task.acting
-    acting = None if inputs is None else inputs.series[number].values[1:]
+    acting = None if inputs is None else inputs.series[number].values
     steps = len(trajectory) - 1
     alone = run_from(key, fit, trajectory[0], steps, acting=acting)
     given = {

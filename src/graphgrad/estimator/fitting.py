@@ -9,7 +9,8 @@ from jaxtyping import PRNGKeyArray
 
 from ..checks import check_choice, check_positive
 from ..data.frames import read_inputs, read_panel
-from ..data.series import Panel
+from ..data.sentinels import warn_of_sentinels
+from ..data.series import Panel, Series
 from ..diagnostics.doubts import find_doubts
 from ..diagnostics.uncertainty import coefficient_covariance
 from ..engines import ParticleFilter
@@ -49,6 +50,10 @@ def fit_data(
     """
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
+    if not isinstance(y, Series):  # that of a file was asked about when it was read
+        warn_of_sentinels("y", panel)
+        if given is not None:
+            warn_of_sentinels("inputs", given)
     trace: list[Any] = []
     # The paper's solvers keep their own record, and compile to one loop without one.
     callback = settings["callback"]

@@ -64,7 +64,8 @@ def seir(
     """The same with a latent period: S, E, I and R; arguments as for `sir`.
 
     dS/dt = -infection S I, dE/dt = infection S I - onset E, dI/dt = onset E - recovery
-    I, dR/dt = recovery I.
+    I, dR/dt = recovery I. A curve of the infected alone hardly tells the latent
+    period: `outcome_` may be `not_determined`, as in docs/recipes.md.
 
     Examples:
         >>> seir(population=1000).states

@@ -92,7 +92,7 @@ def evaluate(
     for origin in chosen.tolist():
         future = None
         if driving is not None:
-            future = driving.series[0].values[origin : origin + horizon]
+            future = driving.series[0].values[origin - 1 : origin + horizon]
         states, observed = draws.after(distributions, origin - 1, horizon, future)
         forecasts.append(observed)
         gone.append(divergence(states.members, level)[0])

@@ -184,7 +184,7 @@ class Draws(NamedTuple):
             distributions: States and their uncertainty.
             row: Index of the row to continue from.
             steps: Number of steps.
-            inputs: Inputs of these steps, if any.
+            inputs: Inputs at the row and of these steps, if any.
             paces: Lengths of the steps in units of dt, if not all one.
         """
         fit, members = self.fit, len(self.departures)
@@ -212,6 +212,7 @@ class Draws(NamedTuple):
             steps=steps,
             noise="noise" in self.sources,
             inputs=inputs,
+            inputs_between=fit.task.settings["inputs_between"],
             paces=paces,
         )
         return Ensemble(states, self.level), Ensemble(observed, self.level)

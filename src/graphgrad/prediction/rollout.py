@@ -82,7 +82,7 @@ def run_from(
     steps: int,
     *,
     noise: bool = False,
-    acting: Float[np.ndarray, "steps Nu"] | None = None,
+    acting: Float[np.ndarray, "steps_plus_1 Nu"] | None = None,
 ) -> Float[np.ndarray, "steps_plus_1 N"]:
     """The states that are not delayed, from a state and on, NaN once they diverge.
 
@@ -92,7 +92,7 @@ def run_from(
         x: The state, with delayed ones.
         steps: Number of steps of dt.
         noise: Whether to add process noise.
-        acting: All inputs, one row per step.
+        acting: All inputs: at the state, and one row per step.
     """
     (states,), _ = roll(
         key,
@@ -103,6 +103,7 @@ def run_from(
         steps=steps,
         noise=noise,
         inputs=acting,
+        inputs_between=fit.task.settings["inputs_between"],
     )
     return np.concatenate([x[None], states])[:, : fit.n_present]
 
@@ -126,7 +127,7 @@ def _initial_state(fit: Fit, x0: Any) -> Float[np.ndarray, "Nx"]:
 
 def _inputs(
     fit: Fit, inputs: Any, times: Float[np.ndarray, "steps"]
-) -> Float[np.ndarray, "steps N"] | None:
+) -> Float[np.ndarray, "steps_plus_1 N"] | None:
     """All inputs of a simulation, which begins at time 0 with the first of them."""
     given = read_values(inputs)
     first = None if given is None else given[:1]
@@ -161,7 +162,8 @@ def roll(
     *,
     steps: int,
     noise: bool,
-    inputs: Float[np.ndarray, "steps Nu"] | None = None,
+    inputs: Float[np.ndarray, "steps_plus_1 Nu"] | None = None,
+    inputs_between: str = "held",
     paces: Float[np.ndarray, "steps"] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Simulate states and observations of every member, NaN after it diverges.
@@ -175,7 +177,8 @@ def roll(
         variances: Noise variances of each member; those of the model if None.
         steps: Number of steps.
         noise: Whether to add process and measurement noise.
-        inputs: Inputs, one row per step.
+        inputs: Inputs: those at the initial state, and one row per step.
+        inputs_between: As for `arrange`.
         paces: Lengths of the steps in units of dt; ones if None.
     """
     n_inputs = model.library.n_states - model.n_states
@@ -184,9 +187,13 @@ def roll(
             f"`future_inputs` must be given for a model with {n_inputs} inputs, got "
             "None. Give one row for each step."
         )
+    acting = later = None
     if inputs is not None:
         remedy = "Give one row for each step, one column for each input."
-        check_shape("future_inputs", inputs.shape, (steps, n_inputs), remedy)
+        acting = inputs[1:]
+        check_shape("future_inputs", acting.shape, (steps, n_inputs), remedy)
+        if inputs_between == "linear":
+            acting, later = inputs[:-1], acting
     # Other numbers of steps need no other compiled program.
     longest = rounded_length(steps)
 
@@ -203,7 +210,8 @@ def roll(
         jax.device_put(bounds),
         None if variances is None else jax.device_put(variances[:2]),
         () if variances is None else variances.learnt,
-        longer(inputs),
+        longer(acting),
+        longer(later),
         longer(paces),
         longest,
         noise,
@@ -250,6 +258,7 @@ def _roll(
     variances: tuple[Array, Array] | None,
     learnt: tuple[str, ...],
     inputs: Array | None,
+    later: Array | None,
     paces: Array | None,
     steps: int,
     noise: bool,
@@ -257,16 +266,17 @@ def _roll(
     centre, reach = (jnp.asarray(part, x.dtype) for part in bounds)
 
     def step(x: Array, now: tuple) -> tuple[Array, tuple[Array, Array]]:
-        (move, see), inputs, pace = now
-        return jax.vmap(one, in_axes=(0, 0, 0, 0, 0, None, None))(
-            coefficients, variances, x, move, see, inputs, pace
+        (move, see), *driven = now
+        return jax.vmap(one, in_axes=(0, 0, 0, 0, 0, None))(
+            coefficients, variances, x, move, see, driven
         )
 
-    def one(C: Array, variances: Any, x: Array, move: Array, see: Array, inputs, pace):
+    def one(C: Array, variances: Any, x: Array, move: Array, see: Array, driven: Any):
+        inputs, later, pace = driven
         moment = None
         if inputs is not None or pace is not None:
             pace = jnp.ones((), x.dtype) if pace is None else pace
-            moment = Schedule(pace, jnp.array(False), centre, inputs)
+            moment = Schedule(pace, jnp.array(False), centre, inputs, later)
         here = model.with_coefficients(C)
         if variances is not None:
             state, measured = variances
@@ -288,7 +298,7 @@ def _roll(
         return following, (following, observed)
 
     keys = jax.random.split(key, (2, steps, len(x)))
-    _, results = jax.lax.scan(step, x, ((keys[0], keys[1]), inputs, paces))
+    _, results = jax.lax.scan(step, x, ((keys[0], keys[1]), inputs, later, paces))
     return results
 
 

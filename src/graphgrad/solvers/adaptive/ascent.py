@@ -26,15 +26,14 @@ class Point(NamedTuple):
 
     Attributes:
         unknowns: Coefficients and noises.
-        support: The terms, without those that were dropped.
-        dropped: Terms that the step would have given a sign that they may not have.
+        support: The terms, without those to which the step would have given a sign that
+            they may not have.
         value: Log-likelihood, with the prior on variances.
         model: The quadratic model of the log-likelihood.
     """
 
     unknowns: Unknowns
     support: Bool[Array, "R K"]
-    dropped: Bool[Array, "R K"]
     value: Float[Array, ""]
     model: QuadraticModel
 
@@ -94,7 +93,7 @@ def take_step(
     if "initial" in learn:
         unknowns = learn_initial(model.sweep, unknowns)
     value = model.sweep.log_likelihood + noise_prior(unknowns, learn, plan)
-    return Point(unknowns, support, dropped, value, model)
+    return Point(unknowns, support, value, model)
 
 
 def scoring_step(

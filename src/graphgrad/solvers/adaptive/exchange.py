@@ -189,7 +189,8 @@ def _accept(
     slack = jnp.inf if engine.stochastic else 0.05
     # The likelihood is that of the model made affine about the last trajectory. Where
     # even the shortest steps lose, the trajectory has moved: go on from what it gives.
-    above = (value >= before - slack) | jnp.any(point.dropped)
+    # A step that is too long drops terms that may have one sign alone.
+    above = value >= before - slack
     shortest = state.share < SHORTEST
     accepted = finite & (above | shortest)
     last = state.sweeps_here + 1 >= most_here
