@@ -5,8 +5,8 @@ what is sparse in (x - c) is dense in x, and its terms are hard to tell. Equatio
 the mean are therefore fitted, too. They are also where terms about zero are looked for.
 """
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -34,12 +34,8 @@ BETTER = 0.1
 """Fall of the criterion by which terms found about the mean replace others."""
 
 
-class FitOne(Protocol):
-    """Fits with given settings, from several starts or from a solution."""
-
-    def __call__(
-        self, settings: Mapping[str, Any], start: Solution | None = None
-    ) -> Fit: ...
+FitOne = Callable[[Mapping[str, Any], Solution | None], Fit]
+"""Fits with given settings, from a solution or, for None, from several starts."""
 
 
 def fit_about_origin(first: Fit, fit_one: FitOne) -> Fit:

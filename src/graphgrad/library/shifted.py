@@ -5,7 +5,6 @@ from itertools import product
 from math import comb
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
@@ -21,7 +20,7 @@ class Shifted(AbstractLibrary):
         origin: c, one number for each of its variables.
 
     Examples:
-        >>> import graphgrad as gg
+        >>> import graphgrad as gg, jax.numpy as jnp
         >>> library = Shifted(gg.Polynomial(2, 2), np.array([293.15, 0.0]))
         >>> library.names()[1:5]
         ('(x1 - 293.15)', 'x2', '(x1 - 293.15)^2', '(x1 - 293.15) x2')
