@@ -59,8 +59,8 @@ def fit_data(
 
         def fit_one(settings: Mapping[str, Any], start: Solution | None = None) -> Fit:
             trace.clear()
-            told = line.wrap(callback)
-            found = _solved(key, settings, panel, given, told, start)
+            watch = line.wrap(callback)
+            found = _solved(key, settings, panel, given, watch, start)
             return complete_fit(*found, infer(key, *found), tuple(trace))
 
         fit = fit_with_memory(key, settings, panel, fit_one)

@@ -5,6 +5,7 @@ from itertools import product
 from math import comb
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
@@ -18,6 +19,7 @@ class Shifted(AbstractLibrary):
     Attributes:
         centred: The other library.
         origin: c, one number for each of its variables.
+        n_states: Number of its variables.
 
     Examples:
         >>> import graphgrad as gg, jax.numpy as jnp
@@ -30,10 +32,13 @@ class Shifted(AbstractLibrary):
 
     centred: AbstractLibrary
     origin: Float[Array | np.ndarray, "Nx"]
+    n_states: int = eqx.field(static=True)
 
-    @property
-    def n_states(self) -> int:  # pyright: ignore
-        return self.centred.n_states
+    def __init__(
+        self, centred: AbstractLibrary, origin: Float[Array | np.ndarray, "Nx"]
+    ):
+        self.centred, self.origin = centred, origin
+        self.n_states = centred.n_states
 
     @property
     def incidence(self) -> np.ndarray:
