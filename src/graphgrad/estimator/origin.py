@@ -163,19 +163,21 @@ def _fixed_point(fit: Fit, origin: np.ndarray) -> np.ndarray | None:
 
     def place(at: np.ndarray) -> np.ndarray:
         values = np.where(origin, origin, means)
-        values[far] += at
+        values[far] += at * sizes
         return _like_sources(layout, values)
 
     def change(at: np.ndarray) -> np.ndarray:
         terms = np.prod((place(at) - origin)[:, None] ** powers, axis=0)
         found = fit.coefficients[far] @ terms
-        return found - origin[far] - at if fit.dynamics == "map" else found
+        if fit.dynamics == "map":
+            found = found - place(at)[far]
+        return found / sizes
 
-    at = np.zeros(len(far))
+    # In units of the deviations, so that the units of the data do not matter.
+    at, steps = np.zeros(len(far)), 1e-4 * np.eye(len(far))
     for _ in range(NEWTON_STEPS):
-        both = [change(at + h) - change(at - h) for h in np.diag(1e-4 * sizes)]
-        slope = np.transpose(both) / (2e-4 * sizes)
+        slope = np.transpose([change(at + h) - change(at - h) for h in steps]) / 2e-4
         at = at - np.linalg.lstsq(slope, change(at))[0]
-        if not np.all(np.abs(at) <= NEAR * sizes):
+        if not np.all(np.abs(at) <= NEAR):
             return None
     return np.where(origin, place(at), 0)
