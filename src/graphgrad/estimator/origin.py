@@ -161,16 +161,15 @@ def _fixed_point(fit: Fit, origin: np.ndarray) -> np.ndarray | None:
     means, deviations = _moments(fit)
     sizes = deviations[far]
 
-    def place(at: np.ndarray) -> np.ndarray:
-        values = np.where(origin, origin, means)
-        values[far] += at * sizes
+    def away(at: np.ndarray) -> np.ndarray:
+        values = np.where(origin, 0, means)
+        values[far] = at * sizes
         return _like_sources(layout, values)
 
     def change(at: np.ndarray) -> np.ndarray:
-        terms = np.prod((place(at) - origin)[:, None] ** powers, axis=0)
-        found = fit.coefficients[far] @ terms
+        found = fit.coefficients[far] @ np.prod(away(at)[:, None] ** powers, axis=0)
         if fit.dynamics == "map":
-            found = found - place(at)[far]
+            found = found - origin[far] - away(at)[far]
         return found / sizes
 
     # In units of the deviations, so that the units of the data do not matter.
@@ -180,4 +179,4 @@ def _fixed_point(fit: Fit, origin: np.ndarray) -> np.ndarray | None:
         at = at - np.linalg.lstsq(slope, change(at))[0]
         if not np.all(np.abs(at) <= NEAR):
             return None
-    return np.where(origin, place(at), 0)
+    return np.where(origin, origin + away(at), 0)
