@@ -18,6 +18,7 @@ def least_squares(
     states=None,
     weight=1.0,
     callback=None,
+    start=None,
 ):
     """Regression of each row on the terms of the row before, in place of `adaptive`."""
     # NumPy wherever it does: each new shape of an array costs JAX a compilation.

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_at_least, check_choice, check_finite, check_shape
-from ..library import AbstractLibrary, Polynomial, partly_linear
+from ..library import AbstractLibrary, Monomials, Polynomial, about, partly_linear
 from ..library.degrees import default_states
 from .constraints import with_velocities
 from .drivers import Drivers
@@ -109,6 +109,7 @@ def lay_out(
     constraints: Sequence[Any] = (),
     lags: Any = 0,
     drivers: Drivers | None = None,
+    origin: Any = None,
 ) -> Layout:
     """Create the layout from settings and the columns of the data.
 
@@ -123,6 +124,8 @@ def lay_out(
         constraints: Constraints; the velocities among them are added to the states.
         lags: Steps of delayed states, as for `read_lags`.
         drivers: What drives the model; the inputs if None.
+        origin: Origin of the terms by name of a variable; zero for others, if None,
+            and for `"auto"`, by which it is chosen later.
 
     Examples:
         >>> laid = lay_out(columns=["v"], n_columns=1, inputs=(), states=["v", "w"],
@@ -160,6 +163,8 @@ def lay_out(
             "`states`."
         )
     _check_names("states", variables)
+    if origin != "auto":
+        library = about(library, _origin(origin, library, variables, delays))
     _check_names("states", library.names(variables))
     return Layout(names, drivers.names, library, matrix, function, delays)
 
@@ -176,6 +181,37 @@ def _monomials(
     if count_terms(degree, *sizes) < comb(n - len(kinds) + degree, degree):
         linear = [name in kinds or name in named for name in variables]
     return partly_linear(n, degree, linear) if any(linear) else Polynomial(n, degree)
+
+
+def has_origin(library: AbstractLibrary) -> bool:
+    """Whether the terms are monomials, that can have another origin."""
+    whole = isinstance(library, Polynomial) and library.root == 1
+    return whole or isinstance(library, Monomials)
+
+
+def _origin(
+    origin: Any,
+    library: AbstractLibrary,
+    variables: tuple[str, ...],
+    delays: Sequence[Delay],
+) -> Float[np.ndarray, "Nv"]:
+    """Origin of each variable; that of a delayed one is that of its source."""
+    sources = {delay.name: delay.source for delay in delays}
+    given = {} if origin is None else origin
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"`origin` must be 'auto', None or numbers by name, got {origin!r}. For "
+            "instance {'temperature': 273.15}."
+        )
+    for name in given:
+        check_choice("origin", name, [n for n in variables if n not in sources])
+    if given and not has_origin(library):
+        raise ValueError(
+            f"`origin` must be left out for terms that are no monomials, got {origin!r}"
+            ". Leave out the `library`, or write the origin into its terms."
+        )
+    found = [given.get(sources.get(name, name), 0.0) for name in variables]
+    return check_finite("origin", found, "Give a number for each name.")
 
 
 def state_names(settings: Mapping[str, Any], panel: Panel) -> tuple[str, ...]:

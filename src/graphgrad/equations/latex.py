@@ -71,6 +71,12 @@ def latex(
         _symbol(name, None if flows else "t" if i < n_states else "t+1")
         for i, name in enumerate(prepared.variables)
     ]
+    variables = [
+        rf"\left({name} {'-' if c > 0 else '+'} {_number(f'{abs(c):.8g}')}\right)"
+        if c
+        else name
+        for name, c in zip(variables, prepared.origin, strict=True)
+    ]
     factors = [_term(prepared, j, variables) for j in range(len(prepared.terms))]
     lines = []
     for i, state in enumerate(prepared.states):

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_at_least, check_finite, check_shape
-from ..library import AbstractLibrary, variable_names
+from ..library import AbstractLibrary, origin_of, variable_names
 from ..model.transition import check_dynamics, refuse_form
 from .terms import Term, terms
 
@@ -21,6 +21,7 @@ class Prepared(NamedTuple):
         names: Names of the terms.
         terms: Structure of the terms.
         dynamics: What the sum of the terms is: dx/dt, x[t+1] or x[t+1] - x[t].
+        origin: Origin of each variable in the terms; empty if names suffice.
     """
 
     matrix: Float[np.ndarray, "Nx M"]
@@ -28,6 +29,7 @@ class Prepared(NamedTuple):
     names: tuple[str, ...]
     terms: list[Term]
     dynamics: str
+    origin: tuple[float, ...] = ()
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -63,5 +65,12 @@ def prepare(
     if digits is not None:
         digits = check_at_least("digits", digits, 1, "None keeps all of them.")
         matrix = np.vectorize(lambda value: float(f"{value:.{digits}g}"))(matrix)
-    made_of = terms(library, variables)
-    return Prepared(matrix, variables, library.names(variables), made_of, dynamics)
+    origin = tuple(np.asarray(origin_of(library)).tolist())
+    return Prepared(
+        matrix,
+        variables,
+        library.names(variables),
+        terms(library, variables),
+        dynamics,
+        origin,
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_at_least, check_positive
-from ..library import AbstractLibrary
+from ..library import AbstractLibrary, from_origin
 from .prepare import Prepared, prepare
 from .terms import Applied, Monomial, Term
 
@@ -137,7 +137,11 @@ def _function(prepared: Prepared) -> list[str]:
     xs = [f"x{i + 1}" for i in range(n_states)]
     us = [f"u{i + 1}" for i in range(len(prepared.variables) - n_states)]
     used = {j for row in prepared.rows() for _, j in row}
-    texts = {j: _term(prepared.terms[j], [*xs, *us]) for j in sorted(used)}
+    shifted = [
+        from_origin(name, c, repr(abs(c)))
+        for name, c in zip([*xs, *us], prepared.origin, strict=True)
+    ]
+    texts = {j: _term(prepared.terms[j], shifted) for j in sorted(used)}
     arguments = {"x": xs, "u": us} if us else {"x": xs}
     names = ", ".join(["t"] * flows + list(arguments))
     lines = [f"def {'rate' if flows else 'step'}({names}):"]

@@ -48,14 +48,17 @@ def to_sympy(
     import sympy
 
     prepared = prepare(coefficients, library, states, dynamics, digits, form=form)
-    symbols = [sympy.Symbol(name) for name in prepared.variables]
+    symbols = [
+        sympy.Symbol(name) - sympy.Float(c) if c else sympy.Symbol(name)
+        for name, c in zip(prepared.variables, prepared.origin, strict=True)
+    ]
     return [
         sympy.Add(*(sympy.Float(v) * _term(prepared.terms[j], symbols) for v, j in row))
         for row in prepared.rows()
     ]
 
 
-def _term(term: Term, symbols: "list[sympy.Symbol]") -> "sympy.Expr":
+def _term(term: Term, symbols: "list[sympy.Expr]") -> "sympy.Expr":
     import sympy
 
     match term:
@@ -73,7 +76,7 @@ def _term(term: Term, symbols: "list[sympy.Symbol]") -> "sympy.Expr":
             return sympy.Function(name)(*(symbols[i] for i in used))
 
 
-def _power(x: "sympy.Symbol", power: Fraction) -> "sympy.Expr":
+def _power(x: "sympy.Expr", power: Fraction) -> "sympy.Expr":
     import sympy
 
     exponent = sympy.Rational(power.numerator, power.denominator)

@@ -10,6 +10,7 @@ from ..library import (
     FunctionTerms,
     Monomials,
     Polynomial,
+    Shifted,
     Stretched,
     SumLibrary,
     UserTerms,
@@ -94,6 +95,8 @@ def terms(library: AbstractLibrary, states: tuple[str, ...]) -> list[Term]:
                 )
                 for column in (library.degrees * library.root).round().T
             ]
+        case Shifted():
+            return terms(library.centred, states)
         case Monomials():
             return [
                 Monomial(tuple((i, Fraction(p)) for i, p in enumerate(powers) if p))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..equations.terms import Monomial, terms
 from ..fits.record import Fit
+from ..library import origin_of
 from ..report import Findings
 from ..report.mathml import equation
 from ..report.text import safe
@@ -29,12 +30,13 @@ def shown_equations(fit: Fit) -> Findings:
 def equation_parts(fit: Fit) -> dict[str, Any]:
     """Names, terms and coefficients of the equations, as a report has them.
 
-    Terms of delayed variables and seasons are written by their names.
+    Terms of delayed variables, seasons and other origins are written by their names.
     """
     layout, results = fit.layout, fit.shown
     written = terms(layout.library, layout.variables)
     plain = (*layout.present, *fit.task.drivers.given)
     made = np.array([name not in plain for name in layout.variables])
+    made |= np.asarray(origin_of(layout.library)) != 0
     by_name = np.asarray(layout.library.incidence)[made].any(axis=0)
     return {
         "states": layout.present,

@@ -26,6 +26,7 @@ from ..diagnostics.term_confidence import fit_posterior, fit_stability
 from ..fits.record import Fit
 from ..fits.rows import normal_band
 from ..graph import adjacency
+from ..library import origin_of
 from ..model import refuse_form
 from ..prediction.evaluation import Evaluation, evaluate
 from ..prediction.forecast import SOURCES, Forecast, forecast, predict
@@ -130,6 +131,10 @@ class GraphGrad(BaseEstimator):
             falls.
         seasons: Periods in units of time, whose sine and cosine are inputs: a number, a
             list, or `{"year": 365.25}`; or `"auto"` for one found from the data.
+        origin: Origin c of the terms, which are monomials of x - c: numbers by name of
+            a state or input, `{"temperature": 273.15}`, zero for others; None for zero.
+            `"auto"`: zero, or about the mean of columns that are far from zero if that
+            makes the equations sparser; zero with `constraints`, which refer to it.
         callback: Called with the solver's progress.
         random_state: Seed of the fit, and of forecasts unless they have their own.
 
@@ -139,6 +144,8 @@ class GraphGrad(BaseEstimator):
         dynamics_: The dynamics that were fitted: `"flow"`, `"map"` or `"difference"`.
         terms_: Names of the M terms.
         degrees_: The paper's D: powers of each state in each term.
+        origin_: Origin of each variable in the terms, the rows of `degrees_`, to which
+            `coef_` refers; zeros if that of the data was kept.
         state_names_: Names of the states.
         adjacency_: `(Nx, Nx)` booleans; `[a, b]` is true if b acts on a.
         standard_errors_: Standard errors of the coefficients; zero if not estimated.
@@ -206,6 +213,7 @@ class GraphGrad(BaseEstimator):
         lags: Any = 0,
         hidden: Any = 0,
         seasons: Any = None,
+        origin: Any = "auto",
         callback: Any = None,
         random_state: Any = 0,
     ):
@@ -229,6 +237,7 @@ class GraphGrad(BaseEstimator):
         self.lags = lags
         self.hidden = hidden
         self.seasons = seasons
+        self.origin = origin
         self.callback = callback
         self.random_state = random_state
 
@@ -892,6 +901,7 @@ class GraphGrad(BaseEstimator):
         self.coef_, self.standard_errors_ = shown.coefficients, shown.standard_errors
         self.terms_, self.state_names_ = list(layout.terms), list(layout.present)
         self.degrees_ = np.asarray(layout.library.incidence)
+        self.origin_ = np.array(origin_of(layout.library), float)
         self.adjacency_ = adjacency(self.coef_, layout.incidence[: fit.n_present])
         process, self.observation_noise_ = fit.variances
         self.state_noise_ = process[: fit.n_present]

@@ -26,6 +26,7 @@ from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
 from .memory import fit_with_memory
+from .origin import fit_about_origin
 from .progress import ProgressLine, recorded
 
 MOST_LEFT = 0.5
@@ -61,12 +62,14 @@ def fit_data(
         callback = recorded(callback, trace)
     with ProgressLine(sys.stderr) as line:
 
-        def fit_one(settings: Mapping[str, Any]) -> Fit:
+        def fit_one(settings: Mapping[str, Any], start: Solution | None = None) -> Fit:
             trace.clear()
-            found = _solved(key, settings, panel, given, line.wrap(callback))
+            watch = line.wrap(callback)
+            found = _solved(key, settings, panel, given, watch, start)
             return complete_fit(*found, infer(key, *found), tuple(trace))
 
         fit = fit_with_memory(key, settings, panel, fit_one)
+        fit = fit_about_origin(fit, fit_one)
     return fit._replace(doubts=find_doubts(fit))
 
 
@@ -76,10 +79,11 @@ def _solved(
     panel: Panel,
     inputs: Panel | None,
     callback: Callable | None,
+    start: Solution | None,
 ) -> tuple[Task, Solution | PaperSolution]:
     """Run the solver; also for a map, if intervals are too long for a flow."""
     task = make_task(settings, panel, inputs)
-    solution = solve(key, task, callback)
+    solution = solve(key, task, callback, start)
     too_long = solution.outcome is Outcome.interval_too_long
     if too_long and settings["dynamics"] == "auto" and _valid_for_maps(settings):
         # For example, an alternating series is not a flow.
@@ -91,9 +95,12 @@ def _solved(
 
 
 def solve(
-    key: PRNGKeyArray, task: Task, callback: Callable | None
+    key: PRNGKeyArray,
+    task: Task,
+    callback: Callable | None,
+    start: Solution | None = None,
 ) -> Solution | PaperSolution:
-    """Run the requested solver."""
+    """Run the requested solver; from a solution if one is given."""
     settings, prepared = task.settings, task.prepared
     solver, selection = settings["solver"], settings["selection"]
     check_choice("solver", solver, ("adaptive", *SOLVERS))
@@ -121,6 +128,8 @@ def solve(
         "constraints": constraints,
         "states": task.layout.variables,
     }
+    if start is not None:
+        options["start"] = start
     if selection == "ebic":
         return adaptive(key, ys, model, weight=factor, callback=callback, **options)
     penalties = factor * 2.0 ** np.arange(-2, 3)

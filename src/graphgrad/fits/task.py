@@ -104,7 +104,9 @@ def make_task(
         constraints=constraints,
         lags=lags,
         drivers=drivers,
+        origin=settings["origin"],
     )
+    _check_origin(settings)
     prepared = starting_model(
         panel,
         drivers.panel(inputs, panel),
@@ -143,6 +145,23 @@ def make_task(
         n_free=int(np.sum(constrained.free)),
         linear_map=constrained.linear_map,
     )
+
+
+def _check_origin(settings: Mapping[str, Any]) -> None:
+    """Reject a given origin where what is known refers to zero."""
+    origin = settings["origin"]
+    if not isinstance(origin, Mapping) or not any(origin.values()):
+        return
+    for name, absent in (
+        ("constraints", not settings["constraints"]),
+        ("solver", settings["solver"] == "adaptive"),
+    ):
+        if not absent:
+            raise ValueError(
+                f"`origin` must be left out with `{name}={settings[name]!r:.60}`, "
+                f"which refers to terms of the states themselves, got {origin!r}. Give "
+                "one of the two."
+            )
 
 
 def make_engine(

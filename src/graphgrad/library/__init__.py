@@ -13,3 +13,9 @@ from .functions import trigonometric_terms as trigonometric_terms
 from .monomials import Monomials as Monomials
 from .monomials import partly_linear as partly_linear
 from .polynomial import Polynomial as Polynomial
+from .shifted import Shifted as Shifted
+from .shifted import about as about
+from .shifted import centred as centred
+from .shifted import from_origin as from_origin
+from .shifted import moved_origin as moved_origin
+from .shifted import origin_of as origin_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from ..library import AbstractLibrary
+from ..library import AbstractLibrary, centred, origin_of
 from ..library.degrees import default_states
 from .constraint_set import ConstraintSet, Matrix, StatedConstraints
 from .constraints import Conserve, Constraint, Delayed, Equal, Velocity
@@ -58,7 +58,9 @@ def resolve_constraints(
     if states is None:
         inputs = (f"u{i + 1}" for i in range(n_inputs))
         states = (*default_states(n), *inputs)
-    stated = StatedConstraints(library, tuple(states), n)
+    origin = np.asarray(origin_of(library))
+    library = centred(library)
+    stated = StatedConstraints(library, tuple(states), n, origin)
     constraints = tuple(constraints)
     for constraint in constraints:
         if isinstance(constraint, Delayed):
@@ -101,6 +103,10 @@ def _zero(
         nothing = np.zeros((n, stated.library.n_terms))
         return nothing, nothing
     still = identity(stated.library, stated.states)[:n]
+    # About another origin, states that are there stay there.
+    there = np.zeros_like(still)
+    there[:, ~np.any(stated.library.incidence, axis=0)] = stated.origin[:n, None]
+    still = still + there
     change = np.array([any(i in g for g in groups) for i in range(n)])
     missing = np.flatnonzero(change & (still.sum(axis=1) == 0))
     if len(missing):
@@ -108,7 +114,7 @@ def _zero(
             "`conserve` must be absent for a map whose library lacks the term "
             f"{stated.states[missing[0]]!r}. Add the states to the library."
         )
-    return np.where(change[:, None], still, 0), still
+    return np.where(change[:, None], still, there), still
 
 
 def _untied(stated: StatedConstraints, zero: Matrix, still: Matrix) -> ConstraintSet:

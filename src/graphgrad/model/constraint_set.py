@@ -53,8 +53,15 @@ class ConstraintSet(NamedTuple):
 class StatedConstraints:
     """What has been stated of each coefficient, by target and term."""
 
-    def __init__(self, library: AbstractLibrary, states: tuple[str, ...], n: int):
+    def __init__(
+        self,
+        library: AbstractLibrary,
+        states: tuple[str, ...],
+        n: int,
+        origin: np.ndarray,
+    ):
         self.library, self.states, self.targets = library, states, states[:n]
+        self.origin = origin
         shape = (n, library.n_terms)
         self.values = np.full(shape, np.nan)
         self.allowed = np.ones(shape, bool)
@@ -92,6 +99,8 @@ class StatedConstraints:
         row[self.library.index(constraint.source, self.states)] = 1.0
         if dynamics == "difference":
             row[self.library.index(constraint.copy, self.states)] = -1.0
+        else:
+            row[~np.any(self.library.incidence, axis=0)] = self.origin[source]
         for j, value in enumerate(row.tolist()):
             self.know((place, j), value)
 

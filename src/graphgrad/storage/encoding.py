@@ -13,6 +13,7 @@ from ..equations.terms import Monomial, terms
 from ..fits.record import Fit
 from ..fits.rows import normal_band
 from ..graph import adjacency
+from ..library import origin_of
 from ..model import AbstractScaleNoise, GaussianNoise
 from ..solution import Doubt, PaperSolution, Solution
 from .settings import encode_setting
@@ -41,6 +42,7 @@ def fit_header(fit: Fit) -> dict[str, Any]:
         "states": list(layout.present),
         "terms": list(layout.terms),
         "degrees": _degrees(fit),
+        "origin": np.asarray(origin_of(layout.library)).tolist(),
         "coefficients": shown.coefficients.tolist(),
         "adjacency": adjacency(shown.coefficients, layout.incidence[:n])
         .astype(int)

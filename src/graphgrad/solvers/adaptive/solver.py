@@ -48,6 +48,7 @@ from .units import (
     in_standard_units,
     in_user_units,
     standard_units,
+    start_in_standard_units,
 )
 from .unknowns import LEARNABLE, fitted
 from .windows import window_sizes, windows
@@ -69,6 +70,7 @@ def adaptive(
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
+    start: Solution | None = None,
 ) -> Solution:
     """Find the terms, their coefficients and the noises.
 
@@ -94,6 +96,8 @@ def adaptive(
         weight: Multiplier of the penalties that the criterion puts on terms.
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then.
+        start: A solution for the same rows and terms, from which terms are exchanged;
+            if None, they are looked for from several starts.
 
     Returns:
         The solution. Look at `solution.outcome` before you trust it.
@@ -148,22 +152,26 @@ def adaptive(
         search = search._replace(ys=ys, constraints=constraints_in(units, resolved))
         if callback is not None:
             search = search._replace(callback=callback_in_user_units(units, callback))
+        if start is not None:
+            start = start_in_standard_units(units, start, resolved)
     if traced:
         found = _solution(search, model, reason)
     else:
         with one_lapack_thread():
-            found = _fit(search, model, reason)
+            found = _fit(search, model, reason, start)
     return found if units is None else in_user_units(units, found, resolved)
 
 
-def _fit(search: Search, model: StateSpaceModel, reason: str) -> Solution:
+def _fit(
+    search: Search, model: StateSpaceModel, reason: str, found: Solution | None
+) -> Solution:
     """Fit a model to data that can be looked at."""
     ys, rows = search.ys, len(search.ys)
     if search.engine.stochastic:
         return _solution(search, model, reason)
     # Rounded up to a few lengths, each of which is compiled once.
-    found = None
-    if model.sees_all_states and search.constraints.linear_map is None:
+    untied = search.constraints.linear_map is None
+    if found is None and model.sees_all_states and untied:
         for size in window_sizes(rows):
             few_ys, few = padded(*windows(ys, model, size))
             few_search = search._replace(ys=few_ys, rivals=False)

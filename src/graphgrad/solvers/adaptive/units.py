@@ -2,7 +2,8 @@
 
 Numbers of very different size lose digits in sums and factorisations, so that the unit
 of a column could change the terms found. Here each column has unit standard deviation,
-and a usual interval of a flow is one. Results are given back in the user's units.
+and a usual interval of a flow is one; terms about another origin than zero are terms
+about zero. Results are given back in the user's units.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
+from ...library import Shifted, origin_of
 from ...model import (
     ConstraintSet,
     FlowMean,
@@ -38,6 +40,10 @@ class Units(NamedTuple):
         time: Of the usual interval of a flow; 1 otherwise.
         coefficients: A coefficient in standard units over the same in the user's.
         values: Number of observed values of each entry.
+        origin: Origin of the terms, of each state.
+        level: Observation of a state at the origin.
+        inputs_origin: Origin of the terms, of each input.
+        still: Coefficients of a map that leaves a state at the origin there; else 0.
     """
 
     states: Float[Array, "Nx"]
@@ -46,6 +52,10 @@ class Units(NamedTuple):
     time: Float[Array, ""]
     coefficients: Float[Array, "Nx M"]
     values: Float[Array, "Ny"]
+    origin: Float[Array, "Nx"]
+    level: Float[Array, "Ny"]
+    inputs_origin: Float[Array, "Nu"]
+    still: Float[Array, "Nx M"]
 
 
 def standard_units(
@@ -99,7 +109,26 @@ def standard_units(
     whole = xp.concatenate([states, inputs])
     terms = xp.exp(xp.log(whole) @ np.where(other, 0, powers).astype(rows.dtype))
     coefficients = terms * time / states[:, None]
-    return Units(states, observed, inputs, time, coefficients, values)
+    origin = origin_of(model.library)
+    level = origin[:n]
+    if seen.matrix is not None:
+        level = xp.asarray(seen.matrix) @ level
+    still = xp.zeros_like(coefficients)
+    if model.dynamics == "map":
+        constant = ~np.any(model.library.incidence, axis=0)
+        still = still + xp.where(constant, origin[:n, None], 0)
+    return Units(
+        states,
+        observed,
+        inputs,
+        time,
+        coefficients,
+        values,
+        origin[:n],
+        level,
+        origin[n:],
+        still,
+    )
 
 
 def in_standard_units(
@@ -129,7 +158,7 @@ def in_standard_units(
         ),
         model,
         (
-            put(xp.asarray(model.initial_mean) / s),
+            put((xp.asarray(model.initial_mean) - units.origin) / s),
             scaled(initial, 1 / s),
             scaled(noise, xp.sqrt(time) / s),
             scaled(seen.noise, 1 / r),
@@ -140,8 +169,11 @@ def in_standard_units(
         matrix = put(xp.asarray(seen.matrix) * s / r[:, None])
         model = eqx.tree_at(lambda m: m.observation.matrix, model, matrix)
     mean = model.mean
-    coefficients = put(xp.asarray(mean.coefficients) * units.coefficients)
+    user = xp.asarray(mean.coefficients)
+    coefficients = put((user - units.still) * units.coefficients)
     mean = mean.with_coefficients(coefficients)
+    if isinstance(mean.library, Shifted):
+        mean = eqx.tree_at(lambda m: m.library, mean, mean.library.centred)
     if isinstance(mean, FlowMean):
         interval = put(xp.asarray(mean.interval) / time)
         mean = eqx.tree_at(lambda m: m.interval, mean, interval)
@@ -149,18 +181,20 @@ def in_standard_units(
     schedule = model.schedule
     if schedule is not None:
         model = model.with_schedule(_schedule(schedule, units, xp, put))
-    return model, put(xp.asarray(ys) / r)
+    return model, put((xp.asarray(ys) - units.level) / r)
 
 
 def _schedule(schedule: Schedule, units: Units, xp: Any, put: Callable) -> Schedule:
     inputs, later = (
-        None if values is None else put(xp.asarray(values) / units.inputs)
+        None
+        if values is None
+        else put((xp.asarray(values) - units.inputs_origin) / units.inputs)
         for values in (schedule.inputs, schedule.later_inputs)
     )
     return Schedule(
         pace=schedule.pace,
         fresh=schedule.fresh,
-        starts=put(xp.asarray(schedule.starts) / units.states),
+        starts=put((xp.asarray(schedule.starts) - units.origin) / units.states),
         inputs=inputs,
         later_inputs=later,
         uncertainty=schedule.uncertainty,
@@ -179,12 +213,39 @@ def constraints_in(units: Units, constraints: ConstraintSet) -> ConstraintSet:
         parameters = xp.exp(logs)[None]
         linear_map = ratio.ravel()[:, None] * linear_map / parameters
     return constraints._replace(
-        base=constraints.base * ratio,
-        zero=constraints.zero * ratio,
+        base=(constraints.base - units.still) * ratio,
+        zero=(constraints.zero - units.still) * ratio,
         low=_times(xp, constraints.low, parameters),
         high=_times(xp, constraints.high, parameters),
         identity=constraints.identity * parameters,
         linear_map=linear_map,
+    )
+
+
+def start_in_standard_units(
+    units: Units, start: Solution, constraints: ConstraintSet
+) -> Solution:
+    """Coefficients and noises of a solution, to start from, in standard units.
+
+    Args:
+        units: The standard units.
+        start: The solution.
+        constraints: In the user's units; what they fix is as they say.
+    """
+    xp = _numbers(start)
+    put = _putting(xp, start.log_likelihood.dtype)
+    user = xp.asarray(start.coefficients)
+    if constraints.linear_map is None:
+        user = xp.where(constraints.free, user, constraints.base)
+    s, r = units.states, units.observed
+    return eqx.tree_at(
+        lambda f: (f.coefficients, f.state_noise, f.observation_noise),
+        start,
+        (
+            put((user - units.still) * units.coefficients),
+            put(xp.asarray(start.state_noise) * units.time / s**2),
+            put(xp.asarray(start.observation_noise) / r**2),
+        ),
     )
 
 
@@ -201,14 +262,16 @@ def in_user_units(
     xp = _numbers(found)
     put = _putting(xp, found.log_likelihood.dtype)
     s, r, ratio = units.states, units.observed, units.coefficients
-    base, zero = constraints.base, constraints.zero
+    base, zero, still = constraints.base, constraints.zero, units.still
     # A density per user's unit.
     shift = xp.sum(xp.where(units.values > 0, units.values * xp.log(r), 0))
 
     def coefficients(values: Any) -> Any:
         # Those that are as given are so exactly, in the precision of the solver.
         inside = xp.asarray(values)
-        given, none = (xp.asarray(part * ratio, inside.dtype) for part in (base, zero))
+        given, none = (
+            xp.asarray((part - still) * ratio, inside.dtype) for part in (base, zero)
+        )
         away = (inside - given) / ratio
         return put(xp.where(inside == none, zero, base + away))
 
@@ -238,15 +301,15 @@ def in_user_units(
             put(xp.asarray(found.standard_errors) / ratio),
             put(xp.asarray(found.state_noise) * s**2 / units.time),
             put(xp.asarray(found.observation_noise) * r**2),
-            put(xp.asarray(found.initial_mean) * s),
+            put(xp.asarray(found.initial_mean) * s + units.origin),
             put(xp.asarray(found.initial_noise) * s**2),
             put(xp.asarray(found.log_likelihood) - shift),
             put(xp.asarray(found.criterion) + 2 * shift),
             put(xp.asarray(found.start_criteria) + 2 * shift),
-            put(xp.asarray(found.states) * s),
+            put(xp.asarray(found.states) * s + units.origin),
             put(xp.asarray(found.state_covariances) * s[:, None] * s),
-            put(xp.asarray(found.filtered) * s),
-            put(xp.asarray(found.predicted) * r),
+            put(xp.asarray(found.filtered) * s + units.origin),
+            put(xp.asarray(found.predicted) * r + units.level),
             coefficients(found.path),
             coefficients(found.alternative_coefficients),
         ),
@@ -259,7 +322,9 @@ def callback_in_user_units(units: Units, callback: Callable) -> Callable:
 
     def tell(progress: Any) -> Any:
         inside = progress.coefficients
-        user = None if inside is None else np.asarray(inside) / units.coefficients
+        user = None
+        if inside is not None:
+            user = np.asarray(inside) / units.coefficients + units.still
         value = progress.log_likelihood - shift
         return callback(progress._replace(coefficients=user, log_likelihood=value))
 
