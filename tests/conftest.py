@@ -1,5 +1,6 @@
 """Settings for every test: reproducible examples, no deadlines under JIT."""
 
+import gc
 import os
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from helpers import CACHE
 
 settings.register_profile("graphgrad", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("graphgrad")
+
+# Tracing makes many objects, of which few are garbage: look for it less often.
+gc.set_threshold(100_000, 20, 20)
 
 # Processes that tests start write nothing to the user's cache folder.
 os.environ["GRAPHGRAD_CACHE"] = "off"
