@@ -10,9 +10,9 @@ demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
 
 # Tests are mostly compilation: what is compiled without optimisation is compiled sooner,
-# and sooner still by the older of XLA's two ways of writing a loop. Threads of two processes
-# on two cores would wait for each other.
-PYTEST := PATH="$(CURDIR)/$(VENV)/browser:$$PATH" OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false" \
+# and sooner still by the older of XLA's two ways of writing a loop, and if a program is not
+# split into parts for threads. Threads of two processes on two cores would wait for each other.
+PYTEST := PATH="$(CURDIR)/$(VENV)/browser:$$PATH" OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1" \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test: $(READY) browser  ## every test, every linter, every documented example

@@ -1,5 +1,6 @@
 """Settings for every test: reproducible examples, no deadlines under JIT."""
 
+import gc
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from helpers import CACHE
 settings.register_profile("graphgrad", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("graphgrad")
 
+# Tracing makes many objects, of which few are garbage: look for it less often.
+gc.set_threshold(100_000, 20, 20)
+
 # Processes that tests start write nothing to the user's cache folder.
 os.environ["GRAPHGRAD_CACHE"] = "off"
 jax.config.update("jax_compilation_cache_dir", str(CACHE))
@@ -22,20 +26,32 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 SETTINGS: Any = jax.config
 TRACE = "/jax/core/compile/jaxpr_trace_duration"
 
-MOST_MAPS = 20_000
-"""Memory maps of a process above which compiled programs are let go.
+MANY_MAPS, MOST_MAPS = 20_000, 40_000
+"""Memory maps of a process above which compiled programs are let go: between modules,
+and between tests of one, which share programs.
 
 Each program holds some; Linux ends a process that wants more than 65 530.
 """
+
+
+def _let_go(most: int) -> None:
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > most:
+        jax.clear_caches()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_maps_of_a_module():
+    """No module begins with many programs that others have compiled."""
+    yield
+    _let_go(MANY_MAPS)
 
 
 @pytest.fixture(autouse=True)
 def few_maps():
     """No worker holds so many compiled programs that the next one ends it."""
     yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
-        jax.clear_caches()
+    _let_go(MOST_MAPS)
 
 
 @pytest.fixture

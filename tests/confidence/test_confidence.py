@@ -114,12 +114,6 @@ SYSTEM = gg.systems.lotka_volterra()
 MODEL = SYSTEM.model(dynamics="map")
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    ys = SYSTEM.simulate(jax.random.key(0), steps=100, scheme="euler").observations
-    return ys, gg.adaptive(KEY, ys, MODEL)
-
-
 @pytest.mark.slow
 def test_noises_are_drawn_about_the_truth():
     """A first-order autoregression, seen through noise of half its size."""

@@ -43,14 +43,19 @@ def test_score_is_the_derivative_of_the_log_likelihood(dynamics):
     with jax.enable_x64(True):
         build, values, ys, trajectory = _case(dynamics)
         engine, key = GaussianSmoother(), jax.random.key(1)
-        sweep, score = engine.scored_sweep(key, build, values, ys, trajectory)
-        expected = AbstractEngine.scored_sweep(
-            engine, key, build, values, ys, trajectory
-        )
+
+        @jax.jit
+        def both(values):
+            rest = key, build, values, ys, trajectory
+            return engine.scored_sweep(*rest), AbstractEngine.scored_sweep(
+                engine, *rest
+            )
+
+        (sweep, score), (expected, derivative) = both(values)
         np.testing.assert_allclose(
-            sweep.log_likelihood, expected[0].log_likelihood, rtol=1e-12
+            sweep.log_likelihood, expected.log_likelihood, rtol=1e-12
         )
-        for one, other in zip(score, expected[1], strict=True):
+        for one, other in zip(score, derivative, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
 
 
@@ -93,6 +98,7 @@ def test_information_on_variances_is_the_curvature_on_average():
             assert known is not None
             return known, -jax.hessian(value)(jnp.zeros(2))
 
-        known, curvature = jax.vmap(both)(jax.random.split(jax.random.key(3), 60))
+        keys = jax.random.split(jax.random.key(3), 60)
+        known, curvature = jax.jit(jax.vmap(both))(keys)
         ratio = np.diag(known.mean(0)) / np.diag(curvature.mean(0))
         np.testing.assert_allclose(ratio, 1, atol=0.12)

@@ -26,8 +26,8 @@ from helpers.stubs import least_squares
 @pytest.fixture(scope="module")
 def y():
     rng = np.random.default_rng(0)
-    rows = np.ones((40, 2))
-    for t in range(1, 40):
+    rows = np.ones((90, 2))
+    for t in range(1, 90):
         rows[t] = [[0.8, 0.3], [-0.2, 0.7]] @ rows[t - 1] + rng.normal(size=2) / 4
     return rows
 

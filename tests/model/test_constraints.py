@@ -343,12 +343,12 @@ def test_a_flow_is_found_and_the_sum_is_kept():
 def test_bounds_and_equal_coefficients_are_kept():
     """A bound that the truth breaks is where the coefficient ends."""
     system = gg.systems.lotka_volterra()
-    ys = system.simulate(jax.random.key(0), steps=100).observations
-    low = float(system.coefficients()[0, 1]) + 0.02
+    ys = system.simulate(jax.random.key(0), steps=100, scheme="euler").observations
+    low = float(system.coefficients(dynamics="map")[0, 1]) + 0.02 * system.dt
     found = gg.adaptive(
         KEY,
         ys,
-        system.model(),
+        system.model(dynamics="map"),
         constraints=[
             gg.bounds("x1", "x1", low=low),
             gg.equal(("x1", "x2"), ("x2", "x1")),

@@ -16,7 +16,7 @@ STATES = ["prey", "predator"]
 @pytest.fixture(scope="module")
 def series() -> np.ndarray:
     system = gg.systems.lotka_volterra()
-    rows = np.array(system.simulate(jax.random.key(0), steps=80).observations)
+    rows = np.array(system.simulate(jax.random.key(0), steps=100).observations)
     rows[10, 0] = rows[30:33, 1] = np.nan
     return rows
 

@@ -131,9 +131,10 @@ def posterior(
     Examples:
         >>> import graphgrad as gg, jax
         >>> system = gg.systems.lotka_volterra()
-        >>> ys = system.simulate(jax.random.key(0), steps=100).observations
-        >>> fit = gg.adaptive(jax.random.key(1), ys, system.model())
-        >>> found = gg.posterior(jax.random.key(2), ys, system.model(), fit, draws=50)
+        >>> model = system.model(dynamics="map")
+        >>> ys = system.simulate(jax.random.key(0), 100, scheme="euler").observations
+        >>> fit = gg.adaptive(jax.random.key(1), ys, model)
+        >>> found = gg.posterior(jax.random.key(2), ys, model, fit, draws=50)
         >>> found.terms.shape, found.edges.shape
         ((2, 6), (2, 2))
     """

@@ -61,12 +61,13 @@ def stability(
     Examples:
         >>> import graphgrad as gg, jax
         >>> system = gg.systems.lotka_volterra()
-        >>> model = system.model(dynamics="map")
-        >>> ys = system.simulate(jax.random.key(0), 100, scheme="euler").observations
-        >>> fit = gg.adaptive(jax.random.key(1), ys, model)
         >>> short = gg.AdaptiveSteps(rounds=1)  # for an example, and not for good
-        >>> found = gg.stability(jax.random.key(2), ys, model, fit,
-        ...                      refits=6, block=50, settings=short)
+        >>> with jax.enable_x64(True):  # finds true terms more often
+        ...     model = system.model(dynamics="map")
+        ...     data = system.simulate(jax.random.key(0), 100, scheme="euler")
+        ...     fit = gg.adaptive(jax.random.key(1), data.observations, model)
+        ...     found = gg.stability(jax.random.key(2), data.observations, model, fit,
+        ...                          refits=6, block=50, settings=short)
         >>> found.terms.shape, found.edges.shape
         ((2, 6), (2, 2))
     """
