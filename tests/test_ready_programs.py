@@ -4,16 +4,18 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jaxlib.version
 import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad import compilation_cache
+from graphgrad import compilation_cache, compiling
 from graphgrad.compiling import OPTIONS, compiled
 from graphgrad.descriptions import Undescribed, describe, no_array, rebuild
 from graphgrad.library import FunctionTerms, Polynomial, polynomial
@@ -321,6 +323,20 @@ def test_an_array_in_a_static_field_is_refused():
     object.__setattr__(library, "root", np.ones(2))
     with pytest.raises(Undescribed):
         describe(library, id)
+
+
+def test_options_that_xla_does_not_know_are_left_out(monkeypatch):
+    monkeypatch.setattr(jaxlib.version, "__version__", "0.11.2")
+    compiling._accepted.cache_clear()
+    assert compiling._accepted("xla_backend_optimization_level", 0)
+    assert not compiling._accepted("xla_an_option_of_another_version", False)
+
+    @partial(compiling._compiled, wanted={"xla_an_option_of_another_version": 1})
+    def double(x):
+        return 2 * x
+
+    assert float(double(jnp.asarray(3.0))) == 6
+    compiling._accepted.cache_clear()
 
 
 FIT = """

@@ -16,7 +16,7 @@ from .sets import SETS, RealSet, Series
 
 OURS = "ours"
 
-SETTINGS: Mapping[str, Any] = {"degree": 2, "dt": 1.0}
+SETTINGS: Mapping[str, Any] = {"degree": 2, "dt": 1.0, "lags": "auto"}
 """Settings of every fit; rows are one unit of time apart."""
 
 
