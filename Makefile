@@ -10,9 +10,14 @@ demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
 
 # Tests are mostly compilation: what is compiled without optimisation is compiled sooner,
-# and sooner still by the older of XLA's two ways of writing a loop, and if a program is not
-# split into parts for threads. Threads of two processes on two cores would wait for each other.
-PYTEST := PATH="$(CURDIR)/$(VENV)/browser:$$PATH" OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1" \
+# and sooner still by the older of XLA's two ways of writing a loop, which later versions do
+# not have, and if a program is not split into parts for threads. Threads of two processes on
+# two cores would wait for each other.
+OLDER_LOOPS := from jaxlib.version import __version__ as v; \
+	  print("--xla_cpu_use_fusion_emitters=false" * v.startswith("0.10."))
+XLA := --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1
+PYTEST := PATH="$(CURDIR)/$(VENV)/browser:$$PATH" OPENBLAS_NUM_THREADS=1 \
+	  XLA_FLAGS="$(XLA) $$($(BIN)/python -c '$(OLDER_LOOPS)')" \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test: $(READY) browser  ## every test, every linter, every documented example
