@@ -273,7 +273,7 @@ def test_sizes_by_step_doubling():
     assert next_size(change(1.0), 16) is None
 
 
-def series(noise=0.02, rows=128, dt=0.02, seed=0):
+def series(noise=0.02, rows=150, dt=0.02, seed=0):
     rng = np.random.default_rng(seed)
     times = dt * np.arange(rows)
     x = solve_ivp(rate, times[[0, -1]], X, t_eval=times, rtol=1e-9, atol=1e-9).y.T
@@ -427,7 +427,7 @@ def test_posterior_of_a_flow_is_that_of_exact_sums(x64):
         transition = model.with_coefficients(c[None]).transition
         return jnp.sum(transition.log_prob(states[1:], states[:-1]))
 
-    grids = [np.linspace(-5 * s, 5 * s, 401) for s in slab]
+    grids = [np.linspace(-5 * s, 5 * s, 201) for s in slab]
     steps = [grid[1] - grid[0] for grid in grids]
 
     def evidence(on):

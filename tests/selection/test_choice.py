@@ -1,5 +1,6 @@
 """Choosing between whole fits: the penalty by two criteria, the degree."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +25,15 @@ def one_by_one(monkeypatch):
 
     def fit_path(key, ys, model, penalties, **options):
         fits = [gg.adaptive(key, ys, model, weight=w, **options) for w in penalties]
+        # Fits of a path have no alternatives.
+        fits = [
+            eqx.tree_at(
+                lambda fit: (fit.alternative_coefficients, fit.alternative_rises),
+                fit,
+                replace_fn=lambda values: values[:0],
+            )
+            for fit in fits
+        ]
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *fits)
 
     monkeypatch.setattr("graphgrad.selection.choice.fit_path", fit_path)
