@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def warn_of_sentinels(name: str, panel: Panel) -> None:
         )
 
 
-def _found(table: Mapping[str | int, np.ndarray]) -> Iterator[tuple[float, str]]:
+def _found(table: Mapping[Any, np.ndarray]) -> Iterator[tuple[float, str]]:
     """Numbers of columns that probably mean missing, and where they are."""
     for name, values in table.items():
         found = suspected(values)

@@ -165,9 +165,10 @@ def _lags(key: PRNGKeyArray, first: Fit, panel: Panel) -> Candidates:
 def _observed(first: Fit, delay: int) -> dict[str, int]:
     """A delay for each state that a column observes."""
     matrix = first.layout.matrix
-    seen = [] if matrix is None else matrix.any(axis=0)
-    pairs = zip(first.layout.states, seen, strict=False)
-    return {name: delay for name, there in pairs if there}
+    if matrix is None:
+        return {}
+    columns = np.flatnonzero((matrix != 0).any(axis=0)).tolist()
+    return {first.layout.states[j]: delay for j in columns}
 
 
 def _regressed_delays(first: Fit, panel: Panel, most: int) -> dict[str, int]:

@@ -41,7 +41,7 @@ def finish(
     joint = True  # as an argument, for it to be the same program
     _, at_end = ascend_once(end_key, state, plan, most, engine, learn, size, joint)
     unknowns = state.at.unknowns
-    rises = None if rivals is None else padded_rises(rivals)
+    rises = None if rivals is None else jax.device_put(padded_rises(rivals))
     found = solution_at(
         winner, unknowns, at_end, plan, rises, engine.stochastic, learn, reason
     )

@@ -104,7 +104,7 @@ class _Block(NamedTuple):
         costs, amounts = np.zeros(len(supports)), [np.zeros(0)] * len(supports)
         sizes = np.array([len(terms) for terms in supports])
         for size in np.unique(sizes[sizes > 0]):
-            places = np.flatnonzero(sizes == size)
+            places = np.flatnonzero(sizes == size).tolist()
             terms = np.array([supports[i] for i in places])
             blocks = _regular(self.metric[terms[:, :, None], terms[:, None, :]])
             sides = self.linear[terms]
@@ -167,11 +167,12 @@ def _best_additions(
     if len(absent) <= ADDED:
         return absent.tolist()
     best = np.full(len(absent), np.inf)
-    for kept in map(list, without):
+    for terms in without:
+        kept = np.array(terms, int)
         cost, pull = 0.0, block.linear[absent]
         rest = np.diag(block.metric)[absent]
         size = rest
-        if kept:
+        if len(kept):
             cross = block.metric[np.ix_(absent, kept)]
             inverse = np.linalg.inv(_regular(block.metric[np.ix_(kept, kept)]))
             pull = pull - cross @ (inverse @ block.linear[kept])

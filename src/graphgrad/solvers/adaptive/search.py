@@ -158,7 +158,7 @@ class Search(NamedTuple):
         key = jax.random.fold_in(self.key, self.settings.anneal)
         most = 4 * self.settings.climb
         options = {"engine": self.engine, "learn": learn}
-        number = MOST_RIVALS
+        number, near = MOST_RIVALS, []
         if plan.base.size > FEW_COEFFICIENTS:
             number = FEW_RIVALS
         if len(plan.ys) > MANY_ROWS:
