@@ -1,6 +1,7 @@
 """Another origin of the terms: when it is tried and kept, and where it shows."""
 
 import json
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -112,7 +113,8 @@ def test_it_is_the_same_everywhere(calls, dynamics, tmp_path):
     assert names[0] in fit_html(model._fit)  # as reports have it
     # Its NumPy function is the model's own mean.
     rows, time = y[:5], (0.0,) if dynamics == "flow" else ()
-    values = model._fit.layout.library.centred.powers
+    library: Any = model._fit.layout.library
+    values = library.centred.powers
     away = np.column_stack([rows, u[:5]]) - model.origin_
     terms = np.prod(away[:, :, None] ** values, axis=1)
     found = model.numpy_function()(*time, rows, u[:5])

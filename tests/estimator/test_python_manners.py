@@ -177,7 +177,7 @@ def test_numbers_that_mean_missing_are_named(quick, y):
     assert "`y.replace(-9999, float('nan'))`" in str(found[0].message)
     # Gone where the advice is taken; warnings are errors here.
     model.fit(frame.replace(-9999, float("nan")))
-    driving = np.where(np.arange(40) == 5, 999.9, 1.0 + y[:, :1].T).T
+    driving = np.where(np.arange(len(y)) == 5, 999.9, 1.0 + y[:, :1].T).T
     with pytest.warns(UserWarning, match="`inputs` must .* 999.9 once in column 0"):
         model.fit(y, inputs=driving)
     with pytest.warns(UserWarning, match="-9999 2 times in column 1"):

@@ -1,5 +1,7 @@
 """Terms about another origin: values, names, and equations in every format."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -93,5 +95,5 @@ def test_numpy_and_sympy_compute_the_same(shifted, dynamics):
     for expression, values in zip(
         gg.to_sympy(C, shifted, STATES), expected.T, strict=True
     ):
-        at = dict(zip(STATES, x[0], strict=True))
+        at: Any = dict(zip(STATES, x[0], strict=True))
         assert float(expression.subs(at)) == pytest.approx(values[0], rel=1e-9)

@@ -449,14 +449,17 @@ def test_interpolated_inputs_stay_so_in_forecasts():
     constraints += [gg.forbid("x1", term) for term in ("1", "x1")]
     options = {"dt": 0.5, "constraints": constraints, "state_noise": 1e-6}
     options |= {"degree": 1, "observation_noise": 1e-6, "dynamics": "flow"}
-    between = {}
+    models = {}
     for kind in ("linear", "held"):
-        model = gg.GraphGrad(**options, inputs_between=kind)
-        model.fit(x[:40], inputs=u[:40])
-        between[kind] = model.predict(steps=20, future_inputs=u[40:])
-        if kind == "linear":
-            simulated = model.simulate(x[0], steps=20, inputs=u[1:21])
-            found = model.evaluate(x, inputs=u, horizon=20, origins=[40], members=50)
+        models[kind] = gg.GraphGrad(**options, inputs_between=kind)
+        models[kind].fit(x[:40], inputs=u[:40])
+    between = {
+        kind: model.predict(steps=20, future_inputs=u[40:])
+        for kind, model in models.items()
+    }
+    linear = models["linear"]
+    simulated = linear.simulate(x[0], steps=20, inputs=u[1:21])
+    found = linear.evaluate(x, inputs=u, horizon=20, origins=[40], members=50)
     assert np.allclose(between["linear"], x[40:], rtol=1e-5)
     # Held inputs are those at the end of each step, half a step ahead on average.
     steps = 1 + np.arange(20)[:, None]

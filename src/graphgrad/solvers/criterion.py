@@ -7,6 +7,7 @@ the better. A new one is a final class here, or in a file of its own, and a line
 
 from abc import abstractmethod
 from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -196,7 +197,7 @@ def choose_criterion(name: str) -> AbstractCriterion:
 
 def with_prior(
     criterion: AbstractCriterion,
-    prior: Mapping[str, float] | None,
+    prior: Any,
     library: AbstractLibrary,
     states: Sequence[str] | None,
 ) -> AbstractCriterion:

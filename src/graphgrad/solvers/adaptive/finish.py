@@ -17,7 +17,7 @@ from ..persistence import persistence_ratio
 from ..trees import entry
 from .candidate import Candidate, Exchange, begin_exchange
 from .columns import gather, scatter
-from .outcome import STANDS_OUT, UNSURE, joint_relative_variance, judge
+from .outcome import STANDS_OUT, TWO_TO_ONE, UNSURE, joint_relative_variance, judge
 from .plan import Plan
 from .proposal import Maximum, one_sign
 from .rivals import MOST_RIVALS, Rival
@@ -150,12 +150,14 @@ def solution_at(
     stay = best_subset(
         *quadratic, support, inverse, penalty, max_changes=0, signs=signs
     )
-    margin = stay.margin if rises is None else against_all(rises)
+    margin, unsure = stay.margin, UNSURE
+    if rises is not None:
+        margin, unsure = against_all(rises), TWO_TO_ONE
     if plan.model.dynamics == "flow":
         # A term that stands out this far beyond noise is not left out for sure,
         # whatever its penalty is.
         gain = best_addition(*quadratic, support, inverse, signs)
-        margin = jnp.minimum(margin, STANDS_OUT + UNSURE - gain)
+        margin = jnp.minimum(margin, STANDS_OUT + unsure - gain)
     states = at_end.states
     ahead = one_step_ahead(model, states.filtered)
     # The likelihood is that of the data alone.
@@ -192,6 +194,7 @@ def solution_at(
             moves_states(
                 plan.model.library, plan.coefficients(unknowns.parameters) - plan.zero
             ),
+            unsure,
         ),
         engine=reason,
         substeps=substeps_of(model),

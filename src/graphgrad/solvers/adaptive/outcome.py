@@ -7,8 +7,11 @@ from jaxtyping import Array
 
 from ...solution import Outcome
 
-UNSURE = 2 * float(np.log(2))
-"""Margin below which other choices of terms are nearly as good: odds of two to one."""
+UNSURE = 2.0
+"""Margin of one change of the terms below which another choice is nearly as good."""
+
+TWO_TO_ONE = 2 * float(np.log(2))
+"""The same for the margin of all alternatives together: odds of two to one."""
 
 STANDS_OUT = 9.0
 """Gain in twice the log-likelihood, three standard errors, that chance seldom gives."""
@@ -45,6 +48,7 @@ def judge(
     error: Array,
     relative_variance: Array,
     something: Array,
+    unsure: float,
 ) -> Array:
     """The outcome's number.
 
@@ -55,11 +59,12 @@ def judge(
         error: Of one-step predictions, relative to persistence or a random walk.
         relative_variance: `joint_relative_variance`.
         something: Whether any term but constants is left.
+        unsure: Margin below which the terms are undecided.
     """
     code = jnp.asarray(Outcome.converged.value)
     # Later lines outrank earlier ones.
     for condition, outcome in (
-        (margin < UNSURE, Outcome.undecided),
+        (margin < unsure, Outcome.undecided),
         (~done, Outcome.out_of_sweeps),
         (relative_variance > LARGEST_VARIANCE, Outcome.not_determined),
         (~(error < 1), Outcome.worse_than_persistence),

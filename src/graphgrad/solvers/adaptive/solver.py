@@ -5,7 +5,7 @@ likelihood ascent and the exchange of terms make it the best one (`exchange`); t
 that ends with the lowest criterion is the solution.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -66,7 +66,7 @@ def adaptive(
     constraints: Iterable[Constraint] = (),
     states: Sequence[str] | None = None,
     criterion: str = "auto",
-    prior: Mapping[str, float] | None = None,
+    prior: Any = None,
     weight: Any = 1.0,
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
