@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from .peers import PEERS
 from .runs import OURS, Results
 from .scores import SetScores
 from .sets import SETS
 
 ACROSS = 5
+
+COLOURS = {method: f"C{i}" for i, method in enumerate(PEERS)}
+"""The same colour for a method in all panels."""
 
 
 def errors(scores: dict[str, SetScores]) -> bytes:
@@ -24,7 +28,7 @@ def errors(scores: dict[str, SetScores]) -> bytes:
                 steps,
                 line,
                 "o-" if ours else ".--",
-                color="black" if ours else None,
+                color="black" if ours else COLOURS[method],
                 zorder=3 if ours else 2,
                 label=method,
             )
@@ -38,7 +42,8 @@ def errors(scores: dict[str, SetScores]) -> bytes:
             if np.isfinite(s.error.value)
         ]
         ax.set(title=name, ylim=(0, min(3.0, 1.1 * max(finite))), xticks=steps)
-    axes[0].legend(fontsize=7)
+    fullest = max(axes, key=lambda ax: len(ax.get_legend_handles_labels()[1]))
+    fullest.legend(fontsize=7)
     return _png(figure)
 
 
