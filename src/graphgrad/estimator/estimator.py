@@ -619,6 +619,7 @@ class GraphGrad(BaseEstimator):
             <BLANKLINE>
             dprey/dt =  1.0... prey             - 0.10... prey fox
             dfox/dt  =             - 1.5... fox + 0.07... prey fox
+            Alternative of weight 0...
             <BLANKLINE>
             prey acts on itself through prey and prey fox, ... standard errors from 0.
             prey acts on fox through prey fox, ... standard errors from 0.

@@ -26,7 +26,7 @@ class Shifted(AbstractLibrary):
         >>> library = Shifted(gg.Polynomial(2, 2), np.array([293.15, 0.0]))
         >>> library.names()[1:5]
         ('(x1 - 293.15)', 'x2', '(x1 - 293.15)^2', '(x1 - 293.15) x2')
-        >>> library(jnp.array([295.15, 3.0])).round(3).tolist()
+        >>> np.asarray(library(jnp.array([295.15, 3.0]))).round(3).tolist()
         [1.0, 2.0, 3.0, 4.0, 6.0, 9.0]
     """
 
