@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad.solvers.adaptive.rivals import WINDOW, _Block, _near
+from graphgrad.solvers.adaptive import search
+from graphgrad.solvers.adaptive.rivals import WINDOW, Rival, _Block, _near
 
 KEY = jax.random.key(0)
 
@@ -104,3 +105,15 @@ def test_a_rise_is_that_of_a_refit_with_these_terms(neuron, x64):
         np.asarray(refit.coefficients)[supports[0]],
         rtol=0.05,
     )
+
+
+@pytest.mark.slow
+def test_a_rival_that_is_only_predicted_to_be_better_is_none(neuron, x64, monkeypatch):
+    model, ys, found = neuron
+    other = np.asarray(found.alternative_coefficients)[0]
+    promised = Rival(-5.0, other != 0, other)
+    monkeypatch.setattr(search, "rivals", lambda *_: [promised])
+    monkeypatch.setattr(search, "MANY_ROWS", 10)  # rivals are not ascended
+    again = gg.adaptive(KEY, ys, model)
+    np.testing.assert_array_equal(again.support(), found.support())
+    assert not len(again.alternative_rises)

@@ -60,7 +60,7 @@ def rivals(maximum: Maximum, plan: Plan) -> list[Rival]:
     for row in range(rows):
         mine = np.zeros((rows, size), bool)
         mine[row] = True
-        others = np.flatnonzero((inside & ~mine).ravel())
+        others = np.flatnonzero((inside & ~mine).ravel() & (np.diag(metric) > 0))
         mine = np.flatnonzero(mine.ravel())
         block = _Block.of(metric, linear, mine, others)
         usable = free[row] & (np.diag(block.metric) > 0)

@@ -77,7 +77,7 @@ def exchange_each(
         sweeps: Most sweeps of a start.
         watch: Called with each start now and then.
     """
-    joint = plan.linear_map is not None or plan.model.n_states <= MOST_STATES
+    joint = _joint(plan)
 
     def finished(state: Exchange) -> Exchange:
         passed: list[bytes] = []
@@ -139,7 +139,7 @@ def ascended(
         learn: What is learnt beside the coefficients.
     """
     state = _afresh(best, rival.support, rival.parameters)
-    joint = plan.linear_map is not None or plan.model.n_states <= MOST_STATES
+    joint = _joint(plan)
     while True:
         size = fewest_terms(state, plan)
         state, maximum = ascend_once(
@@ -165,6 +165,11 @@ def maximum_at(
     return ascend_once(
         key, state, plan, np.int32(most_here), engine, learn, size, True
     )[1]
+
+
+def _joint(plan: Plan) -> bool:
+    """Whether equations are ascended with the information on all of them together."""
+    return plan.linear_map is not None or plan.model.n_states <= MOST_STATES
 
 
 def _afresh(best: Exchange, support: Any, parameters: Any) -> Exchange:

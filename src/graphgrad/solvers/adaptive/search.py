@@ -181,9 +181,13 @@ class Search(NamedTuple):
             ]
             near = [rival for rival in near if rival.rise < WINDOW]
             near.sort(key=lambda rival: rival.rise)
-            if not near or near[0].rise > -1e-3:
+            # What is only predicted to be better is none.
+            better = [
+                end for end in ends if end.best.criterion < best.best.criterion - 1e-3
+            ]
+            if not better:
                 break
-            winner = min(ends, key=lambda end: float(end.best.criterion))
+            winner = min(better, key=lambda end: float(end.best.criterion))
             again = jax.tree.map(lambda leaf: np.asarray(leaf)[None], winner)
             again = self._exchange(again, plan, learn, most)
             combined = jax.tree.map(_with_first, combined, again)
