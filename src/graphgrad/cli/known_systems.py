@@ -1,7 +1,6 @@
 """Commands about known systems: `systems`, `simulate`, `demo`."""
 
 import csv
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -120,12 +119,13 @@ def demo(
 
     check_choice("NAME", name, DEMOS)
     from ..demo import DEMONSTRATIONS
+    from .folder import free_name
     from .job import fit_and_write
     from .options import gather, with_flags
     from .summary import graph_lines
 
     chosen = DEMONSTRATIONS[name]
-    folder = _free_name("demo") if out is None else Path(out)
+    folder = free_name(Path("demo")) if out is None else Path(out)
     typer.echo(chosen.question)
     given = {"data": str(chosen.data), "out": str(folder), "seed": seed}
 
@@ -138,7 +138,10 @@ def demo(
             typer.echo(line)
         typer.echo(f"\nOutcome: {fitted.outcome_}. {with_flags(fitted.advice_)}")
 
-    fit_and_write(gather(None, given), force=force, echo=typer.echo, show=show)
+    options = gather(None, given)
+    _, folder, fault = fit_and_write(options, force=force, echo=typer.echo, show=show)
+    if fault:
+        raise ValueError(fault)
     other = next(each for each in DEMOS if each != name)
     typer.echo(f"\nTo view the report, open {folder / 'report.html'} in a browser.")
     typer.echo("Try next:")
@@ -146,12 +149,6 @@ def demo(
     typer.echo(f"  graphgrad demo {other}")
     typer.echo("  graphgrad simulate lotka_volterra --steps 200 --out data.csv")
     typer.echo("  graphgrad fit data.csv --out run/        or your own file")
-
-
-def _free_name(name: str) -> Path:
-    """The first of name, name-2, ... that does not exist."""
-    tries = (Path(name if i == 1 else f"{name}-{i}") for i in count(1))
-    return next(path for path in tries if not path.exists())
 
 
 def _setting(text: str) -> tuple[str, Any]:
