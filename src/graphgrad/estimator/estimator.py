@@ -33,6 +33,7 @@ from ..prediction.forecast import SOURCES, Forecast, forecast, predict
 from ..prediction.rollout import simulate
 from ..prediction.states import fill, filtered, score, smooth
 from ..report import Findings, write_report
+from ..resources import check_draws
 from ..storage.saved_fits import CONFIDENCES, load_fit, save_fit
 from . import figures
 from .display import display_latex, fit_html
@@ -389,9 +390,11 @@ class GraphGrad(BaseEstimator):
                 have the terms of the fit and of its alternatives by their weights.
             random_state: Seed; that of the estimator if None.
         """
+        fit = self._checked()
+        check_draws(steps, members, len(fit.layout.states))
         return forecast(
             self._key(random_state),
-            self._checked(),
+            fit,
             steps,
             y,
             smoothing_key=self._key(),
@@ -465,6 +468,7 @@ class GraphGrad(BaseEstimator):
             States x_0..x_T.
         """
         key, fit = self._key(random_state), self._checked()
+        check_draws(steps, 1, len(fit.layout.states))
         return simulate(key, fit, x0, steps, noise=noise, inputs=inputs)
 
     @in_double
