@@ -135,7 +135,7 @@ def test_a_changed_study_and_a_part_of_a_chunk_begin_anew(store):
 def test_a_chunk_is_written_whole_or_not_at_all(store):
     task = tasks_of(studies.study("sizes"), 1)[0]
     good = Row(0, {"rmse": 1.0}, 1.0, {}, None)
-    with pytest.raises(sqlite3.Error):
+    with pytest.raises(ValueError, match="`--store` must be a file of results that"):
         store.add(task, [good, good._replace(seed=1, seconds=None)])
     assert store.found(studies.study("sizes"), 3) == {}
 
@@ -160,6 +160,37 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no such file"):
         Store(tmp_path / "none", create=False)
     assert not (tmp_path / "none").exists()
+
+
+def test_full_locked_and_damaged_stores_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("graphgrad.study.store.PATIENCE", 0.01)
+    study = studies.study("sizes")
+    task = tasks_of(study, 1)[0]
+    row = Row(0, {"rmse": 1.0}, 1.0, {}, np.zeros(10_000))
+    path = tmp_path / "study.sqlite"
+    with Store(path) as store, sqlite3.connect(path) as other:
+        [pages] = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(ValueError, match=r"is full. Free some space; the same"):
+            store.add(task, [row])
+        store._connection.execute("PRAGMA max_page_count = 1000000")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ValueError, match=r"locked. Another process writes it"):
+            store.add(task, [row])
+        other.rollback()
+        store.add(task, [row])
+        store._connection.execute("UPDATE fits SET metrics = 'no JSON'")
+        with pytest.raises(ValueError, match=r"`--store` .* Name another file"):
+            store.found(study, 1)
+    other.close()
+    content = bytearray(path.read_bytes())
+    content[200:] = b"x" * (len(content) - 200)
+    path.write_bytes(content)
+    with (
+        pytest.raises(ValueError, match=r"`--store` .* Name another file"),
+        Store(path) as store,
+    ):
+        store.missing([task])
 
 
 def test_a_realisation_does_not_depend_on_its_chunk_and_keeps_what_is_asked():

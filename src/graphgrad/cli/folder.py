@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .. import storage
 from ..files import (
     ASIDE,
     abandoned_folders,
@@ -26,7 +25,6 @@ from ..files import (
     is_temporary,
     temporary_name,
 )
-from ..registries import DYNAMICS
 
 HEADER = "model.json"
 FILES = (
@@ -194,23 +192,6 @@ def places(out: Path) -> Iterator[Path]:
     yield free_name(out.resolve())
     for other in (Path.cwd(), Path(gettempdir()), Path.home()):
         yield free_name(other / f"graphgrad-{out.resolve().name}")
-
-
-def read_header(folder: Path) -> dict[str, Any]:
-    """`model.json` of a run."""
-    if not (folder / HEADER).is_file():
-        reason = f"it has no {HEADER}" if folder.is_dir() else "no such folder"
-        raise ValueError(
-            f"`run` must be the folder of a run, got {folder}: {reason}. "
-            "`graphgrad fit` writes one."
-        )
-    header = storage.read(folder)[0]
-    if header.get("dynamics") not in DYNAMICS:
-        raise ValueError(
-            f"`run` must be the folder of a run, got {folder}: its {HEADER} has "
-            f"unknown dynamics, {header.get('dynamics')!r:.40}."
-        )
-    return header
 
 
 def write_bands(

@@ -26,7 +26,7 @@ def show(
       graphgrad show run/
       graphgrad show run/ --json
     """  # noqa: D301
-    from .folder import read_header
+    from .headers import read_header
     from .summary import as_json as json_of
     from .summary import summary
 
@@ -76,7 +76,8 @@ def forecast(
     from ..checks import check_at_least
     from ..data.clock import shown_times, time_name
     from ..registries import MOTIONS
-    from .folder import check_file, new_file, read_header, write_bands
+    from .folder import check_file, new_file, write_bands
+    from .headers import read_header
     from .inputs import future_inputs
 
     # Errors in the header are reported before JAX is imported.
@@ -132,7 +133,7 @@ def compare(
     """  # noqa: D301
     from ..estimator import GraphGrad
     from ..registries import MOTIONS
-    from .folder import read_header
+    from .headers import read_header
 
     names = [str(run) for run in runs]
     if len(set(names)) < len(names):

@@ -18,6 +18,7 @@ from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.starting_model import Prepared, found_model
 from ..fits.task import Task, make_task
 from ..model import GaussianNoise
+from ..model.constraints import check_constraint_list
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
 from ..prediction.states import smoothed_states
@@ -52,6 +53,7 @@ def fit_data(
     """
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
+    check_constraint_list(settings["constraints"])
     _check_hidden(settings, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
         warn_of_sentinels("y", panel)

@@ -17,6 +17,7 @@ from ..data.layout import Layout, lay_out
 from ..data.series import Panel, step_length
 from ..engines import AbstractEngine, choose_engine
 from ..model import StateSpaceModel, resolve_constraints
+from ..model.constraints import check_constraint_list
 from ..resources import check_fit_memory, check_memory
 from ..solvers.criterion import ExtendedBIC, observed_values
 from .starting_model import Prepared, choose_dynamics, starting_model
@@ -96,7 +97,7 @@ def make_task(
     seasons = read_seasons(settings["seasons"])
     delays = delayed_inputs(lags, given, dynamics, dt)
     drivers = Drivers(given, seasons, delays, dt, panel.series[0].clock)
-    constraints = settings["constraints"]
+    constraints = check_constraint_list(settings["constraints"])
     layout = lay_out(
         columns=panel.names,
         n_columns=panel.n_columns,
