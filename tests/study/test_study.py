@@ -19,8 +19,9 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from graphgrad.cli import app
-from graphgrad.study import cluster, evidence
+from graphgrad.study import cluster, credentials, evidence
 from graphgrad.study.blocks import blocks
+from graphgrad.study.credentials import temporary_security
 from graphgrad.study.figures import FIGURES, png, ribbon
 from graphgrad.study.methods import METHODS
 from graphgrad.study.page import page
@@ -239,6 +240,32 @@ def test_a_task_that_fails_is_named_and_others_go_on(store):
     assert told[-1].left == 0
     assert sum(p.fault is not None for p in told) == 2
     assert len(store.missing(tasks_of(study, 6))) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of connections that are refused
+def test_strangers_cannot_command_a_local_cluster():
+    distributed = pytest.importorskip("distributed")
+    others = temporary_security(distributed)
+    with cluster.local_cluster(1):
+        address = distributed.get_client().scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        for stranger, security in (
+            (address.replace("tls", "tcp"), None),
+            (address, others),
+        ):
+            with pytest.raises(OSError, match="closed|verify"):
+                distributed.Client(
+                    stranger, timeout=2, security=security, set_as_default=False
+                )
+
+
+def test_without_credentials_there_is_no_local_cluster(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    monkeypatch.setattr(credentials, "OPENSSL", ("no-such-command",))
+    with pytest.raises(ValueError, match=r"`--workers` must have .* pip install crypt"):
+        temporary_security(distributed)
 
 
 @pytest.mark.slow

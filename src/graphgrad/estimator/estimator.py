@@ -25,6 +25,7 @@ from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.term_confidence import fit_posterior, fit_stability
 from ..fits.record import Fit
 from ..fits.rows import normal_band
+from ..forks import check_not_forked
 from ..graph import adjacency
 from ..library import origin_of
 from ..model import refuse_form
@@ -71,6 +72,7 @@ def in_double(
 
     @wraps(method)
     def call(self: Self, *args: P.args, **kwargs: P.kwargs) -> T:
+        check_not_forked()
         with jax.enable_x64(True), stored_programs():
             return method(self, *args, **kwargs)
 
