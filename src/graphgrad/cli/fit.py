@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..registries import ENGINES, SELECTIONS, SOLVERS
-from .terminal import listed, reported
+from .terminal import echo, listed, reported
 
 
 @reported
@@ -220,12 +220,12 @@ def fit(
 
     def show(fitted: Any) -> None:
         # Before anything is written, which may fail.
-        typer.echo("")
+        echo("")
         for line in summary(run_header(fitted)):
-            typer.echo(line)
+            echo(line)
 
     silent = {"echo": lambda _: None}
-    spoken = {"echo": typer.echo, "show": show}
+    spoken = {"echo": echo, "show": show}
     estimator, folder, fault = fit_and_write(
         options, force=force, **(silent if as_json else spoken)
     )
@@ -236,11 +236,11 @@ def fit(
             "out": str(folder),
             "seconds": seconds,
         }
-        typer.echo(json.dumps(json_of(run_header(estimator), **more)))
+        echo(json.dumps(json_of(run_header(estimator), **more)))
     else:
         files = ", ".join(sorted(path.name for path in folder.iterdir()))
-        typer.echo(f"\nWrote {folder}: {files} ({seconds:.0f} s).")
+        echo(f"\nWrote {folder}: {files} ({seconds:.0f} s).")
     if fault:
         raise ValueError(fault)
     if not as_json:
-        typer.echo(f"To view the report, open {folder / 'report.html'} in a browser.")
+        echo(f"To view the report, open {folder / 'report.html'} in a browser.")

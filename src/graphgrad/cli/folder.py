@@ -25,6 +25,7 @@ from ..files import (
     is_temporary,
     temporary_name,
 )
+from ..shown_text import as_cell
 
 HEADER = "model.json"
 FILES = (
@@ -210,9 +211,9 @@ def write_bands(
         mean: One row per time.
         band: Ends of the bands.
     """
-    parts = [[name, f"{name}_low", f"{name}_high"] for name in names]
+    parts = [[name, f"{name}_low", f"{name}_high"] for name in map(as_cell, names)]
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([clock[0], *(name for part in parts for name in part)])
+    writer.writerow([as_cell(clock[0]), *(name for part in parts for name in part)])
     table = np.concatenate([mean[..., None], band], axis=-1).reshape(len(mean), -1)
     for begin in range(0, len(table), BLOCK):  # numbers of Python take much memory
         rows = table[begin : begin + BLOCK].tolist()
