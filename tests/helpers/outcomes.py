@@ -9,11 +9,24 @@ CLEAR = (ValueError, FileNotFoundError)
 Tally = Counter[str]
 
 
+def label(*parts: object) -> str:
+    """Inputs in a few words, as far as they can be shown."""
+    words = []
+    for part in parts:
+        try:
+            words.append(" ".join(f"{part!r:.90}".split()))
+        except BaseException as error:
+            words.append(f"{type(part).__name__}, not shown: {type(error).__name__}")
+    return "; ".join(words)
+
+
 def tally(found: Tally, what: str, call: Callable[[], object]) -> None:
     """Count how a call ends: `answer`, `error`, or `fault: ...` with the reason."""
     try:
         call()
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # panics of Rust are no `Exception`
         text = str(error)
         if type(error) in CLEAR and " must " in text:
             found["error"] += 1

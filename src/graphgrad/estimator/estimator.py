@@ -947,7 +947,14 @@ class GraphGrad(BaseEstimator):
 
     def _key(self, random_state: Any = None) -> PRNGKeyArray:
         seed = self.random_state if random_state is None else random_state
-        return jax.random.key(check_random_state(seed).randint(2**31 - 1))
+        try:
+            drawn = check_random_state(seed)
+        except ValueError as error:
+            raise ValueError(
+                "`random_state` must be a whole number from 0, None or a NumPy "
+                f"RandomState, got {seed!r:.60}. 0 is usual."
+            ) from error
+        return jax.random.key(drawn.randint(2**31 - 1))
 
 
 # `help` shows the parameters of `__init__`, not those of `__new__`.

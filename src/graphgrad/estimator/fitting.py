@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from ..checks import check_at_least, check_choice, check_positive
+from ..checks import check_choice, check_positive
 from ..data.frames import read_inputs, read_panel
 from ..data.sentinels import warn_of_sentinels
 from ..data.series import Panel, Series
@@ -18,18 +18,17 @@ from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.starting_model import Prepared, found_model
 from ..fits.task import Task, make_task
 from ..model import GaussianNoise
-from ..model.constraints import check_constraint_list
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
 from ..prediction.states import smoothed_states
 from ..registries import SELECTIONS
-from ..resources import count_monomials
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
 from .memory import fit_with_memory
 from .origin import fit_about_origin
 from .progress import ProgressLine, recorded
+from .setting_checks import check_settings, check_texts
 
 MOST_LEFT = 0.5
 """Largest share of unexplained variance of a map that replaces a flow silently."""
@@ -51,10 +50,10 @@ def fit_data(
         times: Times of the rows.
         inputs: Inputs, one row per row of `y`.
     """
+    check_texts(settings)
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
-    check_constraint_list(settings["constraints"])
-    _check_hidden(settings, panel)
+    check_settings(settings, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
         warn_of_sentinels("y", panel)
         if given is not None:
@@ -75,14 +74,6 @@ def fit_data(
         fit = fit_with_memory(key, settings, panel, fit_one)
         fit = fit_about_origin(fit, fit_one)
     return fit._replace(doubts=find_doubts(fit))
-
-
-def _check_hidden(settings: Mapping[str, Any], panel: Panel) -> None:
-    """Count the terms that hidden states add before these are named."""
-    hidden, degree = settings["hidden"], settings["degree"]
-    if settings["library"] is None and isinstance(hidden, int) and hidden > 0:
-        n_states = hidden + panel.n_columns
-        count_monomials(n_states, check_at_least("degree", degree, 1, "2 is usual."))
 
 
 def _solved(

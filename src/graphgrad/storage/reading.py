@@ -34,6 +34,7 @@ _DAMAGE = (
     EOFError,
     KeyError,
     NotImplementedError,
+    OSError,  # of seeking to a place before the file
     RuntimeError,
     ValueError,
 )
