@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import tomllib
 from contextlib import suppress
 from pathlib import Path
 
@@ -77,6 +78,8 @@ def test_a_full_disk_costs_no_fit(data, monkeypatch, tmp_path):
     found = json.loads(run.stdout)
     assert found["out"] == str(other / "graphgrad-run")
     assert storage.read(found["out"])[0]["coefficients"] == found["coefficients"]
+    config = tomllib.loads(Path(found["out"], "config.toml").read_text())
+    assert Path(found["out"], config["data"]).resolve() == Path(data).resolve()
     assert sorted(os.listdir()) == ["data.csv", "elsewhere"]
     monkeypatch.setattr(storage.writing, "put", lambda *_: full(Path("x"), b""))
     run = _fit("--out", "run")

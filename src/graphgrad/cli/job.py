@@ -4,6 +4,7 @@ import dataclasses
 import sys
 import time as clock
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -157,9 +158,11 @@ def _write(out: Path, job: _Job, *, force: bool, former: str | None) -> Written:
     reasons: list[str] = []
     for place in places(out):
         own = place == out
+        # The path of the data in `config.toml` is relative to the folder.
+        moved = job._replace(options={**job.options, "out": str(place)})
         try:
             with new_folder(place) as folder:
-                lacking = interruptible(lambda: _write_files(folder, job))
+                lacking = interruptible(partial(_write_files, folder, moved))
                 put(folder, place, force=own and force, former=former if own else None)
         except (OSError, ValueError) as error:
             reasons.append(str(error))
