@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench format lock browser clean
+.PHONY: demo test check soak bench format lock browser clean
 
 demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
@@ -25,6 +25,10 @@ test: $(READY) browser  ## every test, every linter, every documented example
 
 check: $(READY)  ## what fits in two minutes: all but tests that are marked slow
 	$(PYTEST) tests -m "not slow"
+
+SOAK ?= --minutes 60
+soak: $(READY)  ## hostile inputs, damaged files and kills for an hour; SOAK="--minutes 5"
+	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
 
 bench: $(READY)  ## speed, written into docs/speed.md; needs a machine with nothing else to do
 	$(BIN)/python -m benchmarks.speed

@@ -132,6 +132,10 @@ class _Package(ModuleType):
             return
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> Any:
+        """Pickle as a name: cloudpickle knows plain modules only."""
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 

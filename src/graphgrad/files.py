@@ -1,11 +1,30 @@
-"""Atomic writing of files."""
+"""Atomic writing of files and folders."""
 
+import ctypes
+import errno
 import os
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISREG
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where nothing is swept
+    fcntl = None
+
+AT_WORKING_FOLDER, EXCHANGE = -100, 2
+"""Arguments of `renameat2`, from `fcntl.h` and `linux/fs.h`."""
+
+ASIDE = ".old"
+"""End of the name of a folder between the two renames that replace it."""
+
+OLD = 3600.0
+"""Seconds after which no process still writes a temporary file."""
 
 
 def check_parent(path: Path) -> None:
@@ -19,7 +38,8 @@ def check_parent(path: Path) -> None:
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
     """A temporary path in the same folder, removed afterwards in any case."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    sweep(path)
+    temporary = temporary_name(path)
     try:
         yield temporary
     finally:
@@ -27,6 +47,83 @@ def beside(path: Path) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def temporary_name(path: Path) -> Path:
+    """A hidden path in the same folder that does not exist."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+
+
+def is_temporary(name: str, path: Path) -> bool:
+    """Whether a name could be from `temporary_name` of a path.
+
+    Examples:
+        >>> is_temporary(".run.0123abcd", Path("run"))
+        True
+        >>> is_temporary(".run.backup", Path("run"))
+        False
+    """
+    pattern = rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}(\{ASIDE})?"
+    return re.fullmatch(pattern, name) is not None
+
+
+def sweep(path: Path) -> None:
+    """Remove temporary files of a path that a killed process left an hour ago."""
+    for left in _temporaries(path):
+        with suppress(OSError):
+            status = left.lstat()
+            if S_ISREG(status.st_mode) and time.time() - status.st_mtime > OLD:
+                left.unlink()
+
+
+def abandoned_folders(path: Path) -> list[Path]:
+    """Temporary folders of a path, with files in them, that no process holds."""
+    return [
+        each
+        for each in _temporaries(path)
+        if each.is_dir() and not each.is_symlink() and _abandoned(each)
+    ]
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Mark a folder as being written; a killed process no longer holds it."""
+    descriptor = None
+    with suppress(OSError):  # a system that does not open folders, or has no locks
+        descriptor = os.open(folder, os.O_RDONLY)
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _temporaries(path: Path) -> list[Path]:
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [e.name for e in entries if is_temporary(e.name, path)]
+    except OSError:
+        return []
+    return [path.with_name(name) for name in names]
+
+
+def _abandoned(folder: Path) -> bool:
+    """Whether no process holds a folder; False where this cannot be known."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        if fcntl is None or not os.listdir(folder):  # it may be held in a moment
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def put(path: Path, content: bytes) -> None:
@@ -52,3 +149,40 @@ def write_whole(path: Path, content: bytes) -> None:
     with beside(path) as temporary:
         put(temporary, content)
         os.replace(temporary, path)
+
+
+def exchange(new: Path, old: Path) -> None:
+    """Exchange the names of two folders, atomically where the system can.
+
+    Elsewhere by renames; a process that is killed between them leaves the old folder
+    under the name of the new one with `ASIDE` at its end.
+    """
+    if _exchanged(new, old):
+        return
+    aside = new.with_name(new.name + ASIDE)
+    os.rename(old, aside)
+    try:
+        os.rename(new, old)
+        try:
+            os.rename(aside, new)
+        except BaseException:
+            os.rename(old, new)
+            raise
+    except BaseException:
+        os.rename(aside, old)
+        raise
+
+
+def _exchanged(new: Path, old: Path) -> bool:
+    """Whether Linux has exchanged two names."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    paths = AT_WORKING_FOLDER, os.fsencode(new), AT_WORKING_FOLDER, os.fsencode(old)
+    if rename(*paths, EXCHANGE) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.ENOSYS, errno.EINVAL):  # the file system cannot
+        return False
+    raise OSError(code, os.strerror(code), str(old))

@@ -12,13 +12,13 @@ from graphgrad.cli.preview import (
     FIRST_ROWS,
     duration,
     late_line,
-    memory,
     preview,
     step,
 )
 from graphgrad.data import columns
 from graphgrad.data.clock import shown_times
 from graphgrad.data.files import read_table
+from graphgrad.resources import fit_bytes
 from graphgrad.solvers.adaptive import windows
 
 NAN = np.nan
@@ -174,7 +174,7 @@ def test_expectations_are_near_measured_fits(
     expected = duration(rows, states, terms, kind) - COMPILING[kind]
     assert 0.5 < expected / seconds < 2
     if gigabytes is not None:
-        assert 0.5 < memory(rows, states) / gigabytes < 2
+        assert 0.5 < fit_bytes(rows, states) / 1e9 / gigabytes < 2
 
 
 def test_windows_are_those_of_the_solver():

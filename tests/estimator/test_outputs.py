@@ -13,7 +13,7 @@ import scipy.stats
 import sympy
 
 import graphgrad as gg
-from graphgrad.cli.folder import read_header
+from graphgrad.cli.headers import read_header
 from graphgrad.cli.summary import summary
 from graphgrad.confidence import Posterior, Stability
 from graphgrad.diagnostics import term_confidence

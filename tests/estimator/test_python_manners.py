@@ -2,7 +2,10 @@
 
 import copy
 import io
+import multiprocessing
+import os
 import pickle
+import signal
 from typing import Any
 
 import cloudpickle
@@ -184,3 +187,32 @@ def test_numbers_that_mean_missing_are_named(quick, y):
         model.fit(y, inputs=driving)
     with pytest.warns(UserWarning, match="-9999 2 times in column 1"):
         model.fit([frame.to_numpy()[:20], frame.to_numpy()[20:]])
+
+
+def test_functions_that_use_the_package_can_be_pickled_by_value():
+    """As joblib and Dask do with a lambda: the module goes by its name."""
+    made = pickle.loads(cloudpickle.dumps(lambda: gg.GraphGrad(degree=3)))()
+    assert made.degree == 3
+    assert pickle.loads(pickle.dumps(gg)) is gg
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_fit_in_a_forked_process_is_refused_and_does_not_hang(y, quick):
+    jax.block_until_ready(jnp.ones(2) + 1)  # starts JAX
+
+    def fit(results):
+        signal.alarm(60)  # else a failure would hang
+        try:
+            gg.GraphGrad(degree=1).fit(y)
+        except RuntimeError as error:
+            results.put(str(error))
+
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    child = context.Process(target=fit, args=(results,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert "multiprocessing.get_context('spawn')" in results.get()
+    gg.GraphGrad(degree=1, dynamics="map").fit(y)  # this process is not affected

@@ -7,6 +7,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.model import resolve_constraints
+from graphgrad.model.constraints import OnlyEdges
 from graphgrad.solvers.adaptive.lasso import lasso
 from graphgrad.solvers.adaptive.subset import best_subset, inverse_on
 
@@ -357,3 +358,20 @@ def test_bounds_and_equal_coefficients_are_kept():
     C = np.asarray(found.coefficients)
     assert C[0, 1] == np.float32(low)
     assert C[0, 2] == C[1, 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (gg.known("x1", "x2", 0.5), "must be a list of constraints, got Known"),
+        ("forbid(x1, x2)", "must be a list of constraints, got 'forbid"),
+        (5, "must be a list of constraints, got 5"),
+        (None, "must be a list of constraints, got None"),
+        (["forbid(x1, x2)"], "must be made by `known`, `forbid` and the like"),
+        ([("x1", "x2", 1.0)], "must be made by `known`"),
+        ([OnlyEdges(((1, 2),))], "names of states and terms, got 1"),  # pyright: ignore
+    ],
+)
+def test_what_is_no_list_of_constraints_is_told(given, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        gg.GraphGrad(constraints=given, degree=1).fit(np.eye(9, 2))

@@ -389,6 +389,10 @@ def test_headers_that_do_not_fit_are_refused(folder, change, words):
         ("model_99", np.zeros(5), None),
         ("values_0", np.zeros((2, 2)), "at least 3 rows"),
         ("values_0", np.full((T, 2), np.nan), "an observation in every column"),
+        ("values_0", np.full((T, 2), np.inf), "'values_0' must be finite"),
+        ("model_1", np.full(2, np.nan), "'model_1' must be finite"),
+        ("solution_state_noise", np.array([1, np.inf]), "'solution_state_noise' must"),
+        ("solution_initial_mean", np.full(2, np.nan), "'solution_initial_mean' must"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(folder, name, value, words):

@@ -216,6 +216,21 @@ def test_a_wrong_size_does_not_exhaust_memory(tmp_path):
         tracemalloc.stop()
 
 
+def test_arrays_of_another_file_are_not_unpacked(tmp_path):
+    """A hundred megabytes in a hundred kilobytes, whose hash is another."""
+    storage.write(tmp_path / "run", {}, {"a": np.zeros(3)})
+    storage.write(tmp_path / "bomb", {}, {"a": np.zeros(12 * 10**6)})
+    (tmp_path / "bomb" / "arrays.npz").rename(tmp_path / "run" / "arrays.npz")
+    assert (tmp_path / "run" / "arrays.npz").stat().st_size < 10**6
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="is not the one that"):
+            storage.read(tmp_path / "run")
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()
+
+
 def storage_differs(changed, good):
     """Whether an archive reads differently; dates, for one, do not matter."""
     try:

@@ -19,8 +19,9 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from graphgrad.cli import app
-from graphgrad.study import cluster, evidence
+from graphgrad.study import cluster, credentials, evidence
 from graphgrad.study.blocks import blocks
+from graphgrad.study.credentials import temporary_security
 from graphgrad.study.figures import FIGURES, png, ribbon
 from graphgrad.study.methods import METHODS
 from graphgrad.study.page import page
@@ -135,7 +136,7 @@ def test_a_changed_study_and_a_part_of_a_chunk_begin_anew(store):
 def test_a_chunk_is_written_whole_or_not_at_all(store):
     task = tasks_of(studies.study("sizes"), 1)[0]
     good = Row(0, {"rmse": 1.0}, 1.0, {}, None)
-    with pytest.raises(sqlite3.Error):
+    with pytest.raises(ValueError, match="`--store` must be a file of results that"):
         store.add(task, [good, good._replace(seed=1, seconds=None)])
     assert store.found(studies.study("sizes"), 3) == {}
 
@@ -160,6 +161,37 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no such file"):
         Store(tmp_path / "none", create=False)
     assert not (tmp_path / "none").exists()
+
+
+def test_full_locked_and_damaged_stores_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("graphgrad.study.store.PATIENCE", 0.01)
+    study = studies.study("sizes")
+    task = tasks_of(study, 1)[0]
+    row = Row(0, {"rmse": 1.0}, 1.0, {}, np.zeros(10_000))
+    path = tmp_path / "study.sqlite"
+    with Store(path) as store, sqlite3.connect(path) as other:
+        [pages] = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(ValueError, match=r"is full. Free some space; the same"):
+            store.add(task, [row])
+        store._connection.execute("PRAGMA max_page_count = 1000000")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ValueError, match=r"locked. Another process writes it"):
+            store.add(task, [row])
+        other.rollback()
+        store.add(task, [row])
+        store._connection.execute("UPDATE fits SET metrics = 'no JSON'")
+        with pytest.raises(ValueError, match=r"`--store` .* Name another file"):
+            store.found(study, 1)
+    other.close()
+    content = bytearray(path.read_bytes())
+    content[200:] = b"x" * (len(content) - 200)
+    path.write_bytes(content)
+    with (
+        pytest.raises(ValueError, match=r"`--store` .* Name another file"),
+        Store(path) as store,
+    ):
+        store.missing([task])
 
 
 def test_a_realisation_does_not_depend_on_its_chunk_and_keeps_what_is_asked():
@@ -208,6 +240,32 @@ def test_a_task_that_fails_is_named_and_others_go_on(store):
     assert told[-1].left == 0
     assert sum(p.fault is not None for p in told) == 2
     assert len(store.missing(tasks_of(study, 6))) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of connections that are refused
+def test_strangers_cannot_command_a_local_cluster():
+    distributed = pytest.importorskip("distributed")
+    others = temporary_security(distributed)
+    with cluster.local_cluster(1):
+        address = distributed.get_client().scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        for stranger, security in (
+            (address.replace("tls", "tcp"), None),
+            (address, others),
+        ):
+            with pytest.raises(OSError, match=r"closed|certificate"):
+                distributed.Client(
+                    stranger, timeout=2, security=security, set_as_default=False
+                )
+
+
+def test_without_credentials_there_is_no_local_cluster(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    monkeypatch.setattr(credentials, "OPENSSL", ("no-such-command",))
+    with pytest.raises(ValueError, match=r"`--workers` must have .* pip install crypt"):
+        temporary_security(distributed)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from .fit import fit
 from .known_systems import demo, simulate, systems
 from .reproduce import reproduce
 from .runs import compare, forecast, show
-from .terminal import reported
+from .terminal import echo, reported
 
 PARTS = ("jax", "jaxlib", "equinox", "numpy", "scikit-learn", "polars")
 """Packages whose versions `version --verbose` prints."""
@@ -57,16 +57,16 @@ def version(
     import importlib.metadata
     import platform
 
-    typer.echo(importlib.metadata.version("graphgrad"))
+    echo(importlib.metadata.version("graphgrad"))
     if not verbose:
         return
-    typer.echo(f"python {platform.python_version()} on {platform.platform()}")
+    echo(f"python {platform.python_version()} on {platform.platform()}")
     for part in PARTS:
-        typer.echo(f"{part} {importlib.metadata.version(part)}")
+        echo(f"{part} {importlib.metadata.version(part)}")
     import jax
 
     for device in jax.devices():
-        typer.echo(f"device {device.device_kind} ({device.platform}:{device.id})")
+        echo(f"device {device.device_kind} ({device.platform}:{device.id})")
 
 
 for command in (
@@ -84,7 +84,7 @@ def main() -> None:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "graphgrad"
         message = " ".join(error.format_message().split()).rstrip(".")
-        typer.echo(f"graphgrad: {message}. See {command} --help.", err=True)
+        echo(f"graphgrad: {message}. See {command} --help.", err=True)
         status = 2
     except typer.Abort:
         status = 130

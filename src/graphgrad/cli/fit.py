@@ -3,12 +3,12 @@
 import json
 import time as clock
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..registries import ENGINES, SELECTIONS, SOLVERS
-from .terminal import listed, reported
+from .terminal import echo, listed, reported
 
 
 @reported
@@ -217,23 +217,30 @@ def fit(
 
     options = gather(config, given)
     begin = clock.monotonic()
-    estimator = fit_and_write(
-        options, force=force, echo=(lambda _: None) if as_json else typer.echo
+
+    def show(fitted: Any) -> None:
+        # Before anything is written, which may fail.
+        echo("")
+        for line in summary(run_header(fitted)):
+            echo(line)
+
+    silent = {"echo": lambda _: None}
+    spoken = {"echo": echo, "show": show}
+    estimator, folder, fault = fit_and_write(
+        options, force=force, **(silent if as_json else spoken)
     )
     seconds = clock.monotonic() - begin
-    folder = Path(options["out"])
-    header = run_header(estimator)
     if as_json:
         more = {
             "advice": with_flags(estimator.advice_),
             "out": str(folder),
             "seconds": seconds,
         }
-        typer.echo(json.dumps(json_of(header, **more)))
-        return
-    typer.echo("")
-    for line in summary(header):
-        typer.echo(line)
-    files = ", ".join(sorted(path.name for path in folder.iterdir()))
-    typer.echo(f"\nWrote {folder}: {files} ({seconds:.0f} s).")
-    typer.echo(f"To view the report, open {folder / 'report.html'} in a browser.")
+        echo(json.dumps(json_of(run_header(estimator), **more)))
+    else:
+        files = ", ".join(sorted(path.name for path in folder.iterdir()))
+        echo(f"\nWrote {folder}: {files} ({seconds:.0f} s).")
+    if fault:
+        raise ValueError(fault)
+    if not as_json:
+        echo(f"To view the report, open {folder / 'report.html'} in a browser.")

@@ -59,7 +59,11 @@ def _read(path: Path) -> Any:
         with path.open(encoding="utf-8-sig") as file:
             line = file.readline()
         return pl.read_csv(path, separator=max(",;\t", key=line.count))
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        UnicodeDecodeError,
+    ) as error:
         (reason, *_) = str(error).splitlines() or [""]
         raise ValueError(
             f"`--inputs` must be a table, got {path}: {reason}. Save it as CSV with "

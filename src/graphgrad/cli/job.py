@@ -4,15 +4,16 @@ import dataclasses
 import sys
 import time as clock
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..data.clock import shown_times
 from ..data.constraints import read_constraints
 from ..data.files import Table, check_data, read_table
 from ..data.series import row_times
 from ..registries import MOTIONS
-from .folder import check_out, new_folder, put, write_bands
+from .folder import check_out, new_folder, places, put, write_bands
 from .options import with_flags, write_config
 from .preview import (
     dynamics_of,
@@ -30,14 +31,28 @@ LEVEL = 0.9
 """Probability of the bands in `states.csv`."""
 
 
+class Written(NamedTuple):
+    """A fit and where it was written.
+
+    Attributes:
+        estimator: The fitted estimator.
+        folder: The folder, which is another if the one asked for cannot be written.
+        fault: What could not be written as asked, if anything.
+    """
+
+    estimator: Any
+    folder: Path
+    fault: str | None
+
+
 def fit_and_write(
     options: dict[str, Any],
     *,
     force: bool,
     echo: Callable[[str], Any],
     show: Callable[[Any], Any] = lambda _: None,
-) -> Any:
-    """Fit a file, write the folder of the run, and return the estimator.
+) -> Written:
+    """Fit a file, and write the folder of the run or, if that fails, another one.
 
     Args:
         options: Options from `gather`; `dt` is filled in.
@@ -46,12 +61,13 @@ def fit_and_write(
         show: Called with the fitted estimator before the folder is written.
 
     Raises:
+        OSError: The fit could be written nowhere.
         KeyboardInterrupt: With lines about the state of the fit.
     """
     begin, latest = clock.monotonic(), []
     out = Path(options["out"])
     check_data(Path(options["data"]))
-    check_out(out, force=force)
+    former = check_out(out, force=force)
     try:
         table = read_table(
             Path(options["data"]),
@@ -79,14 +95,12 @@ def fit_and_write(
             )
         show(estimator)
         sys.stdout.flush()
-        with new_folder(out) as folder:
-            interruptible(lambda: _write_files(folder, estimator, table, options))
-            put(folder, out)
+        job = _Job(estimator, table, options)
+        return _write(out, job, force=force, former=former)
     except KeyboardInterrupt:
         passed = clock.monotonic() - begin
         note = f" after {passed:.0f} s; nothing was written to {out}"
         raise KeyboardInterrupt(note, *_so_far(latest, options)) from None
-    return estimator
 
 
 def _fitted(
@@ -131,30 +145,97 @@ def _fitted(
     return estimator
 
 
-def _write_files(
-    folder: Path, estimator: Any, table: Table, options: Mapping[str, Any]
-) -> None:
-    """Write the files of a run."""
-    from ..graph import save_graphml
-    from ..report import write_report
+class _Job(NamedTuple):
+    """What the files of a run are written from."""
 
-    times = shown_times(row_times(table.series, estimator.dt_), table.series.clock)
-    estimator.save(folder)
-    save_graphml(estimator.graph(), folder / "graph.graphml")
-    write_config(folder / "config.toml", options, Path(options["out"]))
-    states = estimator.smooth()
-    when = (table.clock or "t", times)
-    with (folder / "states.csv").open("w", newline="", encoding="utf-8") as file:
+    estimator: Any
+    table: Table
+    options: Mapping[str, Any]
+
+
+def _write(out: Path, job: _Job, *, force: bool, former: str | None) -> Written:
+    """Write the folder of a run, or another one where that cannot be written."""
+    reasons: list[str] = []
+    for place in places(out):
+        own = place == out
+        # The path of the data in `config.toml` is relative to the folder.
+        moved = job._replace(options={**job.options, "out": str(place)})
+        try:
+            with new_folder(place) as folder:
+                lacking = interruptible(partial(_write_files, folder, moved))
+                put(folder, place, force=own and force, former=former if own else None)
+        except (OSError, ValueError) as error:
+            reasons.append(str(error))
+            continue
+        fault = "; ".join(lacking) or None
+        if reasons:
+            fault = (
+                f"the run could not be written to {out}: {reasons[0].rstrip('.')}. The "
+                f"result of the fit is in {place}"
+            ) + (f" ({fault})." if fault else ".")
+        return Written(job.estimator, place, fault)
+    raise OSError(
+        f"`--out` must be a folder that can be written, got {out}: {reasons[0]}. "
+        "No other place could be written either; the equations are those above."
+    )
+
+
+def _write_files(folder: Path, job: _Job) -> list[str]:
+    """Write the files of a run; return which cannot be, and why.
+
+    A fit is not lost with its report: only `model.json` and `arrays.npz` must be
+    written.
+    """
+    job.estimator.save(folder)
+    lacking = []
+    for name, write in _OTHERS.items():
+        try:
+            write(folder / name, job)
+        except Exception as error:
+            (folder / name).unlink(missing_ok=True)
+            lacking.append(f"{name} could not be written: {error!r:.200}")
+    return lacking
+
+
+def _write_graph(path: Path, job: _Job) -> None:
+    from ..graph import save_graphml
+
+    save_graphml(job.estimator.graph(), path)
+
+
+def _write_config(path: Path, job: _Job) -> None:
+    write_config(path, job.options, Path(job.options["out"]))
+
+
+def _write_states(path: Path, job: _Job) -> None:
+    estimator, series = job.estimator, job.table.series
+    times = shown_times(row_times(series, estimator.dt_), series.clock)
+    states, when = estimator.smooth(), (job.table.clock or "t", times)
+    with path.open("w", newline="", encoding="utf-8") as file:
         names = estimator.state_names_
         write_bands(file, when, names, states.mean, states.band(LEVEL))
-    name = Path(options["data"]).name
-    found = estimator._findings(title=f"What acts on what in {name}")
+
+
+def _write_report(path: Path, job: _Job) -> None:
+    from ..report import write_report
+
+    name = Path(job.options["data"]).name
+    found = job.estimator._findings(title=f"What acts on what in {name}")
     found = dataclasses.replace(
         found,
         advice=with_flags(found.advice),
         summary=tuple(map(with_flags, found.summary)),
     )
-    write_report(folder / "report.html", found)
+    write_report(path, found)
+
+
+_OTHERS = {
+    "graph.graphml": _write_graph,
+    "config.toml": _write_config,
+    "states.csv": _write_states,
+    "report.html": _write_report,
+}
+"""Files of a run besides those of the fit, and how each is written."""
 
 
 def _so_far(latest: list[Any], options: Mapping[str, Any]) -> list[str]:

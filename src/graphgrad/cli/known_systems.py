@@ -1,14 +1,13 @@
 """Commands about known systems: `systems`, `simulate`, `demo`."""
 
 import csv
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..registries import SYSTEMS
-from .terminal import interruptible, reported
+from .terminal import echo, interruptible, reported
 
 SCHEMES = ("flow", "euler")
 DEMOS = ("lorenz", "hare-lynx")
@@ -25,7 +24,7 @@ def systems() -> None:
     width = max(map(len, SYSTEMS))
     for name, function in SYSTEMS.items():
         line = (function.__doc__ or "").splitlines()[0]
-        typer.echo(f"{name:<{width}}  {line}")
+        echo(f"{name:<{width}}  {line}")
 
 
 @reported
@@ -88,7 +87,7 @@ def simulate(
         writer.writerow(["t", *names])
         writer.writerows([t, *row] for t, row in zip(times, rows, strict=True))
     if out is not None:
-        typer.echo(f"Wrote {out}: {steps} rows of {', '.join(names)}.")
+        echo(f"Wrote {out}: {steps} rows of {', '.join(names)}.")
 
 
 @reported
@@ -120,38 +119,36 @@ def demo(
 
     check_choice("NAME", name, DEMOS)
     from ..demo import DEMONSTRATIONS
+    from .folder import free_name
     from .job import fit_and_write
     from .options import gather, with_flags
     from .summary import graph_lines
 
     chosen = DEMONSTRATIONS[name]
-    folder = _free_name("demo") if out is None else Path(out)
-    typer.echo(chosen.question)
+    folder = free_name(Path("demo")) if out is None else Path(out)
+    echo(chosen.question)
     given = {"data": str(chosen.data), "out": str(folder), "seed": seed}
 
     def show(fitted: Any) -> None:
-        typer.echo("\nEquations")
+        echo("\nEquations")
         for line in chosen.beside_truth(fitted):
-            typer.echo(line)
-        typer.echo("")
+            echo(line)
+        echo("")
         for line in graph_lines(fitted.adjacency_, fitted.state_names_):
-            typer.echo(line)
-        typer.echo(f"\nOutcome: {fitted.outcome_}. {with_flags(fitted.advice_)}")
+            echo(line)
+        echo(f"\nOutcome: {fitted.outcome_}. {with_flags(fitted.advice_)}")
 
-    fit_and_write(gather(None, given), force=force, echo=typer.echo, show=show)
+    options = gather(None, given)
+    _, folder, fault = fit_and_write(options, force=force, echo=echo, show=show)
+    if fault:
+        raise ValueError(fault)
     other = next(each for each in DEMOS if each != name)
-    typer.echo(f"\nTo view the report, open {folder / 'report.html'} in a browser.")
-    typer.echo("Try next:")
-    typer.echo(f"  graphgrad forecast {folder} --steps 50")
-    typer.echo(f"  graphgrad demo {other}")
-    typer.echo("  graphgrad simulate lotka_volterra --steps 200 --out data.csv")
-    typer.echo("  graphgrad fit data.csv --out run/        or your own file")
-
-
-def _free_name(name: str) -> Path:
-    """The first of name, name-2, ... that does not exist."""
-    tries = (Path(name if i == 1 else f"{name}-{i}") for i in count(1))
-    return next(path for path in tries if not path.exists())
+    echo(f"\nTo view the report, open {folder / 'report.html'} in a browser.")
+    echo("Try next:")
+    echo(f"  graphgrad forecast {folder} --steps 50")
+    echo(f"  graphgrad demo {other}")
+    echo("  graphgrad simulate lotka_volterra --steps 200 --out data.csv")
+    echo("  graphgrad fit data.csv --out run/        or your own file")
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -12,6 +12,7 @@ from ..data.files import Table
 from ..data.lags import count_terms, delays_states, read_lags
 from ..data.series import Panel, Series, step_length, time_line
 from ..registries import MOTIONS, default_dynamics
+from ..resources import check_fit_memory, fit_bytes
 
 COMPILING = {"map": 10, "difference": 10, "flow": 14}
 """Seconds until a first fit is compiled, on two idle cores."""
@@ -35,9 +36,6 @@ OTHERS = 0.14
 FLOW = 2.3
 """Duration of a flow relative to a map, with one substep per interval."""
 
-MEMORY = 0.6, 2.3e-7
-"""Gigabytes of a process, and per row and squared number of states."""
-
 SHORT = 20
 """Shortest expected duration, in seconds, that is printed."""
 
@@ -56,10 +54,12 @@ SMALL = 2.0
 
 def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     """Lines about data, terms and dynamics, and about the duration of long fits."""
-    dynamics = dynamics_line(table, options)  # raises errors before the first line
+    # Errors are raised before the first line.
+    dynamics, n_terms = dynamics_line(table, options), _number_of_terms(table, options)
     values, drivers = table.series.values, names_of(table.inputs)
     T, missing = len(values), float(np.isnan(values).mean())
     states = state_names(table, options)
+    check_fit_memory(T, len(states), n_terms)
     hidden = [name for name in states if name not in names_of(table.series)]
     names = shortened(states) + (f" ({shortened(hidden)} hidden)" if hidden else "")
     dt, source = step(table, options["dt"])
@@ -70,7 +70,6 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
         f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
         f"{dt:.6g} ({source}); {_share(missing)} missing."
     )
-    n_terms = _number_of_terms(table, options)
     kinds = {"state_noise": "process", "observation_noise": "measurement"}
     noises = [kind for name, kind in kinds.items() if options[name] == "learn"]
     learnt = f" {' and '.join(noises)} noise learnt." if noises else " noise given."
@@ -81,7 +80,7 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     )
     yield dynamics
     seconds = expected_seconds(table, options)
-    gigabytes = memory(T, len(states))
+    gigabytes = fit_bytes(T, len(states), n_terms) / 1e9
     if options["solver"] == "adaptive" and (seconds > SHORT or gigabytes > SMALL):
         most = "" if seconds < 3600 else " Try a part of the rows first."
         yield (
@@ -209,11 +208,6 @@ def duration(
     work = PACE_OF_ALL * n_rows if hidden else PACE * rows
     pace = FLOW if dynamics == "flow" else 1.0
     return COMPILING[dynamics] + pace * work * n_states * n_terms
-
-
-def memory(n_rows: int, n_states: int) -> float:
-    """Approximate peak memory of a fit, in gigabytes."""
-    return MEMORY[0] + MEMORY[1] * n_rows * n_states**2
 
 
 def step(table: Table, dt: float | None) -> tuple[float, str]:

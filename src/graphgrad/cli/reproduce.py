@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .terminal import interruptible, reported
+from .terminal import echo, interruptible, reported
 
 if TYPE_CHECKING:
     from ..study.plan import Study
@@ -82,7 +82,7 @@ def reproduce(
     if name == "list":
         width = max(map(len, (study.name for study in studies)))
         for study in studies:
-            typer.echo(f"{study.name:{width}}  {study.title}")
+            echo(f"{study.name:{width}}  {study.title}")
         return
     chosen = (
         _chosen("--methods", methods, [m for study in studies for m in study.methods]),
@@ -115,7 +115,7 @@ def reproduce(
         note = f"; {store} has the results so far, and the same command resumes"
         raise KeyboardInterrupt(note) from None
     for fault in faults:
-        typer.echo(f"graphgrad: {fault}", err=True)
+        echo(f"graphgrad: {fault}", err=True)
     if faults:
         raise typer.Exit(1)
 
@@ -183,15 +183,13 @@ def _run(
     tasks = tasks_of(study, realisations, methods=chosen[0], cells=chosen[1])
     missing = len(store.missing(tasks))
     fits = sum(len(task.seeds) for task in tasks)
-    typer.echo(
+    echo(
         f"{study.name}: {fits} fits in chunks of {study.chunk}; "
         f"{len(tasks) - missing} of {len(tasks)} chunks are stored.",
         err=True,
     )
     if study.alone and execute is not here:
-        typer.echo(
-            f"{study.name}: timed, so one fit at a time in this process.", err=True
-        )
+        echo(f"{study.name}: timed, so one fit at a time in this process.", err=True)
         execute = here
     if study.alone and missing:
         warn_if_busy(study.name)
@@ -213,14 +211,14 @@ def _write(
     found = store.found(study, realisations)
     title, table = f"# {study.title}\n\n", summarise(found)
     shown = tables.markdown(study, table, times=times)
-    typer.echo(title + shown)
+    echo(title + shown)
     names = _files(study, table, out, times)
     write_whole(out / f"{study.name}.png", png(study, table, found))
     text = f"{title}{shown}\n![{study.title}]({study.name}.png)\n"
     write_whole(out / f"{study.name}.md", text.encode())
     names += [f"{study.name}.md", f"{study.name}.png"]
     names += _systems(study, store, realisations, out)
-    typer.echo(f"Wrote {out}: {', '.join(sorted(names))}.", err=True)
+    echo(f"Wrote {out}: {', '.join(sorted(names))}.", err=True)
 
 
 def _write_page(
@@ -258,7 +256,7 @@ def _write_page(
     }
     for name, text in made.items():
         write_whole(out / name, text.encode())
-        typer.echo(f"Wrote {out / name}.", err=True)
+        echo(f"Wrote {out / name}.", err=True)
 
 
 def _systems(study: "Study", store: "Store", realisations: int, out: Path) -> list[str]:

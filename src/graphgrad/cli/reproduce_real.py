@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from .terminal import echo, line, show_progress
 
 if TYPE_CHECKING:
     from ..study.store import Store
@@ -22,11 +22,10 @@ def run_real(
     """
     from ..study.real.runs import execute, tasks
     from ..study.running import run
-    from .terminal import line, show_progress
 
     wanted = tasks(methods, cells)
     missing = len(store.missing(wanted))
-    typer.echo(
+    echo(
         f"real: {len(wanted)} sets and methods; {len(wanted) - missing} are stored.",
         err=True,
     )
@@ -52,9 +51,9 @@ def write_real(store: "Store", out: Path) -> None:
     scores = {name: one for name, one in found.items() if one is not None}
     if not scores:
         return
-    typer.echo(f"{summary(scores, results)}\n{table(scores, results)}")
+    echo(f"{summary(scores, results)}\n{table(scores, results)}")
     (out / "real").mkdir(parents=True, exist_ok=True)
     write_whole(out / "real.md", page(scores, results).encode())
     write_whole(out / "real" / "errors.png", errors(scores))
     write_whole(out / "real" / "forecasts.png", forecasts(results))
-    typer.echo(f"Wrote {out / 'real.md'} and its figures.", err=True)
+    echo(f"Wrote {out / 'real.md'} and its figures.", err=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import interruptible, reported
+from .terminal import echo, interruptible, reported
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
 
@@ -26,16 +26,16 @@ def show(
       graphgrad show run/
       graphgrad show run/ --json
     """  # noqa: D301
-    from .folder import read_header
+    from .headers import read_header
     from .summary import as_json as json_of
     from .summary import summary
 
     header = read_header(run)
     if as_json:
-        typer.echo(json.dumps(json_of(header)))
+        echo(json.dumps(json_of(header)))
         return
     for line in summary(header):
-        typer.echo(line)
+        echo(line)
 
 
 @reported
@@ -76,7 +76,8 @@ def forecast(
     from ..checks import check_at_least
     from ..data.clock import shown_times, time_name
     from ..registries import MOTIONS
-    from .folder import check_file, new_file, read_header, write_bands
+    from .folder import check_file, new_file, write_bands
+    from .headers import read_header
     from .inputs import future_inputs
 
     # Errors in the header are reported before JAX is imported.
@@ -105,13 +106,11 @@ def forecast(
         names = estimator.state_names_
         write_bands(file, when, names, ahead.states.median, ahead.band())
     if ahead.message:
-        typer.echo(f"graphgrad: {ahead.message}", err=True)
+        echo(f"graphgrad: {ahead.message}", err=True)
     if out is None:
-        typer.echo(f"Forecast of a {dynamics}.", err=True)
+        echo(f"Forecast of a {dynamics}.", err=True)
     else:
-        typer.echo(
-            f"Wrote {out}: {steps} steps of a {dynamics}, with bands of {level:.0%}."
-        )
+        echo(f"Wrote {out}: {steps} steps of a {dynamics}, with bands of {level:.0%}.")
 
 
 @reported
@@ -132,7 +131,7 @@ def compare(
     """  # noqa: D301
     from ..estimator import GraphGrad
     from ..registries import MOTIONS
-    from .folder import read_header
+    from .headers import read_header
 
     names = [str(run) for run in runs]
     if len(set(names)) < len(names):
@@ -148,20 +147,18 @@ def compare(
         rows = [row._asdict() for row in table.rows]
         tests = [test._asdict() for test in table.tests]
         found = {"rows": rows, "tests": tests, "dynamics": kinds, "terms": terms}
-        typer.echo(json.dumps(found))
+        echo(json.dumps(found))
         return
-    typer.echo(table)
+    echo(table)
     for name, kind in kinds.items():
-        typer.echo(f"{name} is a {MOTIONS[kind]}.")
+        echo(f"{name} is a {MOTIONS[kind]}.")
     if len(set(kinds.values())) > 1:
-        typer.echo("Coefficients of different dynamics are not comparable.")
+        echo("Coefficients of different dynamics are not comparable.")
     differ = {t: c for t, c in terms.items() if 0 < len(c) < len(names)}
-    typer.echo(
-        f"Terms in all runs: {sum(len(c) == len(names) for c in terms.values())}"
-    )
+    echo(f"Terms in all runs: {sum(len(c) == len(names) for c in terms.values())}")
     for term, coefficients in differ.items():
         values = ", ".join(f"{value:.3g} in {n}" for n, value in coefficients.items())
-        typer.echo(f"Only in some runs: {term}: {values}")
+        echo(f"Only in some runs: {term}: {values}")
 
 
 def _ahead(run: Path, **options: Any) -> tuple[Any, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
 
+from ..shown_text import printable
+
 if TYPE_CHECKING:
     from ..study.running import Progress
 
@@ -18,6 +20,11 @@ T = TypeVar("T")
 
 BEAT = 0.1
 """Seconds between checks for an interrupt."""
+
+
+def echo(text: object = "", *, err: bool = False) -> None:
+    """Print text, which may have names from data that would command the terminal."""
+    typer.echo(printable(str(text)), err=err)
 
 
 def reported(command: Callable[P, None]) -> Callable[P, None]:
@@ -33,14 +40,14 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt as stop:
             note, *more = stop.args or ("",)
             for line in (f"\ngraphgrad: stopped{note}.", *more):
-                typer.echo(line, err=True)
+                echo(line, err=True)
             sys.stdout.flush()
             # Do not wait for compiled code in other threads.
             os._exit(130)
         except BrokenPipeError:
             raise
         except (ValueError, OSError) as error:
-            typer.echo(f"graphgrad: {' '.join(str(error).split())}", err=True)
+            echo(f"graphgrad: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(2) from None
 
     return call
@@ -81,7 +88,7 @@ def warn_if_busy(name: str) -> None:
     """Warn that measured times are too long on a busy machine."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > cores / 2:
-        typer.echo(
+        echo(
             f"{name}: the machine is busy (load {load:.1f} on {cores} cores), so "
             "measured times will be too long.",
             err=True,
@@ -96,7 +103,7 @@ def show_progress(progress: "Progress") -> None:
         return
     if progress.fault:
         line("")
-        typer.echo(f"graphgrad: failed: {task}", err=True)
+        echo(f"graphgrad: failed: {task}", err=True)
     left = _duration(progress.left or 0)
     position = f"last {task.cell.label}, {task.method}"
     line(f"{progress.done} of {progress.total} chunks, about {left} left; {position}")

@@ -194,8 +194,9 @@ def parquet_columns(
         names = list(pl.read_parquet_schema(path))
         choice = choose_columns(path, names, columns, time, headed=True)
         frame = pl.read_parquet(path, columns=choice.wanted)
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
+    # Damaged pages make Polars panic, which is no `Exception`.
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = f"{error!s:.200}".splitlines()[0]
         raise ValueError(f"`data` must be Parquet, got {path}: {reason}.") from None
     cells: Cells = {}
     for name in choice.wanted:

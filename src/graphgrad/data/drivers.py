@@ -33,10 +33,11 @@ def read_seasons(seasons: Any) -> tuple[Season, ...]:
     """
     if seasons is None:
         return ()
+    remedy = "Give a period in units of time: 12, or {'year': 365.25}."
     if not isinstance(seasons, Mapping):
         each = seasons if isinstance(seasons, Sequence | np.ndarray) else [seasons]
-        seasons = {f"2 pi t/{period:g}": period for period in each}
-    remedy = "Give a period in units of time: 12, or {'year': 365.25}."
+        checked = [check_positive("seasons", period, remedy) for period in each]
+        seasons = {f"2 pi t/{period:g}": period for period in checked}
     return tuple(
         Season(str(label), check_positive("seasons", period, remedy))
         for label, period in seasons.items()

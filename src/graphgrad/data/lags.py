@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..checks import check_at_least, check_choice
+from ..resources import count_monomials
 
 MOST_TERMS = 100
 """Most terms of a library that has products of delayed variables by default."""
@@ -65,10 +66,11 @@ def count_terms(degree: int, plain: int, delayed: int, seasonal: int = 0) -> int
         >>> count_terms(2, 1, 3), count_terms(2, 5, 15)
         (15, 36)
     """
+    of_plain = count_monomials(plain, degree)
+    if not delayed:
+        return of_plain + seasonal
     every = comb(plain + delayed + degree, degree) + seasonal
-    if not delayed or every <= MOST_TERMS:
-        return every
-    return comb(plain + degree, degree) + delayed + seasonal
+    return every if every <= MOST_TERMS else of_plain + delayed + seasonal
 
 
 def check_most(lags: Any, rows: int) -> None:

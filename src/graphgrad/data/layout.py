@@ -1,5 +1,6 @@
 """States, observation function and library of terms, from settings and columns."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import comb
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from jaxtyping import Float
 from ..checks import check_at_least, check_choice, check_finite, check_shape
 from ..library import AbstractLibrary, Monomials, Polynomial, about, partly_linear
 from ..library.degrees import default_states
+from ..resources import count_monomials
 from .constraints import with_velocities
 from .drivers import Drivers
 from .lags import Delay, count_terms, delayed_states, read_lags
@@ -135,6 +137,9 @@ def lay_out(
     """
     names = _names(states, columns, n_columns, observation, library, len(inputs))
     names = tuple(with_velocities(names, constraints))
+    if library is None:  # before anything of the size of its terms is allocated
+        degree = check_at_least("degree", degree, 1, "Most systems are of degree 2.")
+        count_monomials(len(names) + len(inputs), degree)
     matrix, function = None, None
     if callable(observation):
         function = observation
@@ -149,7 +154,6 @@ def lay_out(
     names = (*names, *(delay.name for delay in before))
     variables = (*names, *drivers.names)
     if library is None:
-        degree = check_at_least("degree", degree, 1, "Most systems are of degree 2.")
         library = _monomials(variables, degree, delays, drivers)
     elif not isinstance(library, AbstractLibrary):
         raise ValueError(
@@ -283,7 +287,7 @@ def _matrix(
 
 
 def _check_names(name: str, names: Sequence[str]) -> None:
-    twice = sorted({n for n in names if list(names).count(n) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise ValueError(
             f"`{name}` must be names that differ, among themselves and from products "

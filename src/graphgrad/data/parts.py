@@ -137,14 +137,16 @@ def _array(part: Any, name: str) -> np.ndarray:
             f"`{name}` must be a dense array, got a sparse one. Use `.toarray()`; NaN "
             "means not observed."
         )
-    if np.ma.isMaskedArray(part):  # what is masked was not observed
-        part = np.ma.filled(np.ma.asarray(part).astype(float), np.nan)
     array = np.asarray(part)
     if np.iscomplexobj(array):
         raise ValueError(
             f"`{name}` must hold real numbers, got {array.dtype}. Complex data not "
             "supported: give real and imaginary parts as columns."
         )
+    if np.ma.isMaskedArray(part):  # what is masked was not observed
+        hidden = np.ma.getmaskarray(part)
+        part = np.array(check_numbers(name, np.ma.getdata(part), REMEDY))
+        part[hidden] = np.nan
     array = check_numbers(name, part, REMEDY)
     if array.ndim != 2:
         raise ValueError(

@@ -25,6 +25,7 @@ from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.term_confidence import fit_posterior, fit_stability
 from ..fits.record import Fit
 from ..fits.rows import normal_band
+from ..forks import check_not_forked
 from ..graph import adjacency
 from ..library import origin_of
 from ..model import refuse_form
@@ -33,6 +34,7 @@ from ..prediction.forecast import SOURCES, Forecast, forecast, predict
 from ..prediction.rollout import simulate
 from ..prediction.states import fill, filtered, score, smooth
 from ..report import Findings, write_report
+from ..resources import check_draws
 from ..storage.saved_fits import CONFIDENCES, load_fit, save_fit
 from . import figures
 from .display import display_latex, fit_html
@@ -70,6 +72,7 @@ def in_double(
 
     @wraps(method)
     def call(self: Self, *args: P.args, **kwargs: P.kwargs) -> T:
+        check_not_forked()
         with jax.enable_x64(True), stored_programs():
             return method(self, *args, **kwargs)
 
@@ -389,9 +392,11 @@ class GraphGrad(BaseEstimator):
                 have the terms of the fit and of its alternatives by their weights.
             random_state: Seed; that of the estimator if None.
         """
+        fit = self._checked()
+        check_draws(steps, members, len(fit.layout.states))
         return forecast(
             self._key(random_state),
-            self._checked(),
+            fit,
             steps,
             y,
             smoothing_key=self._key(),
@@ -465,6 +470,7 @@ class GraphGrad(BaseEstimator):
             States x_0..x_T.
         """
         key, fit = self._key(random_state), self._checked()
+        check_draws(steps, 1, len(fit.layout.states))
         return simulate(key, fit, x0, steps, noise=noise, inputs=inputs)
 
     @in_double
@@ -941,7 +947,14 @@ class GraphGrad(BaseEstimator):
 
     def _key(self, random_state: Any = None) -> PRNGKeyArray:
         seed = self.random_state if random_state is None else random_state
-        return jax.random.key(check_random_state(seed).randint(2**31 - 1))
+        try:
+            drawn = check_random_state(seed)
+        except ValueError as error:
+            raise ValueError(
+                "`random_state` must be a whole number from 0, None or a NumPy "
+                f"RandomState, got {seed!r:.60}. 0 is usual."
+            ) from error
+        return jax.random.key(drawn.randint(2**31 - 1))
 
 
 # `help` shows the parameters of `__init__`, not those of `__new__`.

@@ -28,6 +28,7 @@ from ..solvers import SOLVERS, GradientSteps, adaptive
 from .memory import fit_with_memory
 from .origin import fit_about_origin
 from .progress import ProgressLine, recorded
+from .setting_checks import check_settings, check_texts
 
 MOST_LEFT = 0.5
 """Largest share of unexplained variance of a map that replaces a flow silently."""
@@ -49,8 +50,10 @@ def fit_data(
         times: Times of the rows.
         inputs: Inputs, one row per row of `y`.
     """
+    check_texts(settings)
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
+    check_settings(settings, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
         warn_of_sentinels("y", panel)
         if given is not None:

@@ -17,6 +17,8 @@ from ..data.layout import Layout, lay_out
 from ..data.series import Panel, step_length
 from ..engines import AbstractEngine, choose_engine
 from ..model import StateSpaceModel, resolve_constraints
+from ..model.constraints import check_constraint_list
+from ..resources import check_fit_memory, check_memory
 from ..solvers.criterion import ExtendedBIC, observed_values
 from .starting_model import Prepared, choose_dynamics, starting_model
 
@@ -81,7 +83,10 @@ def make_task(
     requested = settings["dynamics"] if dynamics is None else dynamics
     dt = step_length([series.times for series in panel.series], settings["dt"])
     given, lags = input_names(inputs), settings["lags"]
-    check_most(lags, sum(len(series.values) for series in panel.series))
+    rows = sum(len(series.values) for series in panel.series)
+    check_most(lags, rows)
+    if settings["observation"] is None:  # each column is a state
+        check_fit_memory(rows, panel.n_columns, panel.n_columns)
     dynamics = choose_dynamics(
         requested,
         panel,
@@ -92,7 +97,7 @@ def make_task(
     seasons = read_seasons(settings["seasons"])
     delays = delayed_inputs(lags, given, dynamics, dt)
     drivers = Drivers(given, seasons, delays, dt, panel.series[0].clock)
-    constraints = settings["constraints"]
+    constraints = check_constraint_list(settings["constraints"])
     layout = lay_out(
         columns=panel.names,
         n_columns=panel.n_columns,
@@ -106,6 +111,7 @@ def make_task(
         drivers=drivers,
         origin=settings["origin"],
     )
+    check_fit_memory(rows, len(layout.states), layout.library.n_terms)
     _check_origin(settings)
     prepared = starting_model(
         panel,
@@ -129,6 +135,14 @@ def make_task(
     engine = make_engine(
         settings["engine"], settings["n_particles"], prepared.data.model
     )
+    if engine.stochastic and settings["n_particles"] is not None:
+        steps, n = len(prepared.data.ys), int(settings["n_particles"])
+        check_memory(
+            "n_particles",
+            8.0 * steps * n * len(layout.states),
+            f"{n} particles of {len(layout.states)} states at {steps} steps",
+            "100 are usual.",
+        )
     if layout.copies[0] and engine.stochastic:
         raise ValueError(
             "`engine` must be 'gaussian' for a model with `lags` of states, which move "

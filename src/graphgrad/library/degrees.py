@@ -8,6 +8,7 @@ from itertools import chain, combinations_with_replacement
 import numpy as np
 
 from ..checks import check_at_least
+from ..resources import count_monomials
 
 
 def degree_matrix(n_states: int, degree: int) -> np.ndarray:
@@ -31,6 +32,7 @@ def degree_matrix(n_states: int, degree: int) -> np.ndarray:
     """
     n_states = check_at_least("n_states", n_states, 1, "It is the number of states.")
     degree = check_at_least("degree", degree, 1, "Most systems are of degree 2 or 3.")
+    count_monomials(n_states, degree)
     return _degree_matrix(n_states, degree).copy()
 
 

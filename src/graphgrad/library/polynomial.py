@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from ..checks import check_at_least
+from ..resources import count_monomials
 from .base import AbstractLibrary
 from .degrees import degree_matrix, monomial_names
 
@@ -49,6 +50,7 @@ class Polynomial(AbstractLibrary):
             "degree", degree, 1, "Most systems are of degree 2 or 3."
         )
         self.root = check_at_least("root", root, 1, "Use 2 for square roots.")
+        count_monomials(self.n_states, self.degree * self.root)
 
     @property
     def degrees(self) -> np.ndarray:

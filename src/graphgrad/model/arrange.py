@@ -15,6 +15,7 @@ from ..checks import (
     check_series,
     check_shape,
 )
+from ..resources import check_fit_memory
 from .noise import AbstractScaleNoise
 from .state_space import StateSpaceModel
 from .transition import Schedule
@@ -124,7 +125,8 @@ def arrange(
         model = eqx.tree_at(lambda m: m.initial_mean, model, jnp.asarray(starts[0]))
     starts = np.broadcast_to(starts, (len(panel), model.n_states))
     lengths = [_lengths(ys, when, dt) for ys, when in zip(panel, clocks, strict=True)]
-    _check_steps(lengths, dt, longest, model.dynamics)
+    steps = _check_steps(lengths, dt, longest, model.dynamics)
+    check_fit_memory(steps, model.n_states, 0)
     laid, places, begin = [], [], 0
     for i, ys in enumerate(panel):
         between = inputs_between == "linear"
@@ -217,8 +219,8 @@ def _lengths(ys: np.ndarray, times: Any, dt: float) -> Float[np.ndarray, "T"]:
 
 def _check_steps(
     lengths: list[np.ndarray], dt: float, longest: float, dynamics: str
-) -> None:
-    """Count the steps before anything is allocated."""
+) -> float:
+    """Number of steps, before anything is allocated."""
     rows = sum(map(len, lengths))
     steps = sum(float(np.ceil(part / longest - 1e-6).clip(1).sum()) for part in lengths)
     most = min(MOST_STEPS, max(FEW_STEPS, STEPS_PER_ROW[dynamics] * rows))
@@ -230,6 +232,7 @@ def _check_steps(
             f"{most:.3g}. Leave `dt` out for the median, or give it in the unit of the "
             "times; give a series with long gaps as several."
         )
+    return steps
 
 
 def _lay(i, ys, lengths, inputs, between, start, dt, longest):

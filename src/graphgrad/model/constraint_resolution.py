@@ -8,7 +8,14 @@ from jaxtyping import Float
 from ..library import AbstractLibrary, centred, origin_of
 from ..library.degrees import default_states
 from .constraint_set import ConstraintSet, Matrix, StatedConstraints
-from .constraints import Conserve, Constraint, Delayed, Equal, Velocity
+from .constraints import (
+    Conserve,
+    Constraint,
+    Delayed,
+    Equal,
+    Velocity,
+    check_constraint_list,
+)
 from .linear_constraints import conserved_groups, share_among_equals, tied
 
 MOST_TIED = 640
@@ -61,7 +68,7 @@ def resolve_constraints(
     origin = np.asarray(origin_of(library))
     library = centred(library)
     stated = StatedConstraints(library, tuple(states), n, origin)
-    constraints = tuple(constraints)
+    constraints = check_constraint_list(constraints)
     for constraint in constraints:
         if isinstance(constraint, Delayed):
             stated.delay(constraint, dynamics)

@@ -1,7 +1,7 @@
 """Constraints on the equations, by names of states and terms."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,49 @@ class Delayed(NamedTuple):
 
 
 Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal | Velocity | Delayed
+
+
+def check_constraint_list(constraints: Any) -> tuple[Constraint, ...]:
+    """Return constraints as a tuple, or raise if they are not a list of them.
+
+    Examples:
+        >>> check_constraint_list(forbid("x1", "x2"))
+        Traceback (most recent call last):
+        ...
+        ValueError: `constraints` must be a list of constraints, got Known(target='x1',
+        term='x2', value=0.0). Put brackets around it: [known("x2", "x1", 0.5)].
+    """
+    alone = isinstance(constraints, str | Constraint)
+    if alone or not isinstance(constraints, Iterable):
+        raise ValueError(
+            f"`constraints` must be a list of constraints, got {constraints!r:.60}. "
+            'Put brackets around it: [known("x2", "x1", 0.5)].'
+        )
+    made = tuple(constraints)
+    for each in made:
+        if not isinstance(each, Constraint):
+            raise ValueError(
+                f"`constraints` must be made by `known`, `forbid` and the like, got "
+                f"{each!r:.60}. For instance [known('x2', 'x1', 0.5)]."
+            )
+        for name in _texts(each):
+            if not isinstance(name, str):
+                raise ValueError(
+                    f"`constraints` must have names of states and terms, got "
+                    f"{name!r:.40} in {each!r:.60}. Use text, such as 'x1'."
+                )
+    return made
+
+
+def _texts(constraint: Constraint) -> list[Any]:
+    """What must be names in a constraint."""
+    if isinstance(constraint, OnlyEdges):
+        return [name for edge in constraint.edges for name in edge]
+    if isinstance(constraint, Equal):
+        return [name for place in constraint.places for name in place]
+    if isinstance(constraint, Conserve):
+        return list(constraint.states)
+    return list(constraint[:2])
 
 
 def known(target: str, term: str, value: float) -> Known:

@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from ..shown_text import as_cell
 from .edges import SIGNS, Edge
 from .findings import Findings
 from .mathml import plain_equation
@@ -69,7 +70,9 @@ def states_csv(findings: Findings) -> str:
         stamps = np.datetime_as_string(dates).tolist()
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([_cell(name) for name in ("time", *(name for name, _ in columns))])
+    writer.writerow(
+        [as_cell(name) for name in ("time", *(name for name, _ in columns))]
+    )
     for t, stamp in enumerate(stamps):
         row = (float(values[t]) for _, values in columns)
         writer.writerow([stamp, *(f"{v:.6g}" if np.isfinite(v) else "" for v in row)])
@@ -115,8 +118,3 @@ def _name(name: str) -> str:
 def _valid(text: str) -> str:
     """Text without characters that XML does not allow."""
     return "".join(c if c not in "\ufffe\uffff" else "\ufffd" for c in printable(text))
-
-
-def _cell(name: str) -> str:
-    """A name that spreadsheets do not take for a formula."""
-    return f"'{name}" if name[:1] in "=+-@\t\r" else name

@@ -24,6 +24,15 @@ MOST_SUBSTEPS = 4096
 """Most Runge-Kutta steps per interval that are accepted."""
 
 
+FINITE = frozenset(
+    {
+        *("coefficients", "base", "state_noise", "observation_noise"),
+        *("initial_mean", "initial_noise"),
+    }
+)
+"""Arrays of a solution without which there is no model."""
+
+
 class Stored:
     """Header and arrays of a file; arrays are checked for shape and type.
 
@@ -54,6 +63,12 @@ class Stored:
             )
         return array
 
+    def finite(self, name: str, shape: str, *, or_nan: bool = False) -> np.ndarray:
+        """Return an array of finite numbers, or also NaN, which is missing."""
+        array = self.take(name, shape)
+        _check_finite(name, np.where(or_nan & np.isnan(array), 0, array))
+        return array
+
     def dynamics(self, requested: Any) -> str:
         """Dynamics of the fit, which must agree with those of the settings."""
         found = check_dynamics(self.header["dynamics"])
@@ -71,11 +86,11 @@ class Stored:
         series, inputs = [], []
         clocks = data.get("clocks", [None] * len(data["timed"]))  # not in older files
         for i, timed in enumerate(data["timed"]):
-            values = self.take(f"values_{i}", f"rows_{i} Ny")
-            times = self.take(f"times_{i}", f"rows_{i}") if timed else None
+            values = self.finite(f"values_{i}", f"rows_{i} Ny", or_nan=True)
+            times = self.finite(f"times_{i}", f"rows_{i}") if timed else None
             series.append(Series(values, columns, times, None, _clock(clocks[i])))
             if names:
-                acting = self.take(f"inputs_{i}", f"rows_{i} Nu")
+                acting = self.finite(f"inputs_{i}", f"rows_{i} Nu")
                 inputs.append(Series(acting, driven, None, None))
         if not series or (columns is not None and len(columns) != self._sizes["Ny"]):
             raise ValueError("its data are not those of its columns")
@@ -116,6 +131,8 @@ class Stored:
                     f"its array 'model_{i}' must have shape {list(leaf.shape)} of "
                     f"{leaf.dtype}, got {list(array.shape)} of {array.dtype}"
                 )
+            if np.isfinite(leaf).all():
+                _check_finite(f"model_{i}", array)
             stored.append(jnp.asarray(array))
         if f"model_{len(leaves)}" in self.arrays:
             raise ValueError("its model has more arrays than its settings allow")
@@ -153,6 +170,8 @@ class Stored:
                 found[field.name] = jnp.asarray(
                     self.take(f"solution_{field.name}", shape, kinds)
                 )
+        for name in FINITE.intersection(found):
+            _check_finite(f"solution_{name}", np.asarray(found[name]))
         if int(found["code"]) not in set(Outcome):
             raise ValueError(f"its outcome must be known, got {int(found['code'])}")
         if kind is Solution and not 1 <= int(found["substeps"]) <= MOST_SUBSTEPS:
@@ -187,6 +206,11 @@ class Stored:
             "term_confidence_": self.take("term_confidence_", "N M"),
             "edge_confidence_": self.take("edge_confidence_", "N Nv"),
         }
+
+
+def _check_finite(name: str, array: np.ndarray) -> None:
+    if not np.isfinite(array).all():
+        raise ValueError(f"its array {name!r} must be finite")
 
 
 def _clock(plain: Any) -> Clock | None:

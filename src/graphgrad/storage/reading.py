@@ -18,12 +18,15 @@ from .writing import (
     HEADER,
     check_plain,
     data_hash,
+    hash_of,
     storable_dtype,
     storable_name,
 )
 
 # Default limit on the size of a file.
 MAX_BYTES = 2**31
+# Bytes of an array that are read at a time for its hash.
+BLOCK = 2**20
 # Errors of the standard library for damaged or foreign archives.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -31,6 +34,7 @@ _DAMAGE = (
     EOFError,
     KeyError,
     NotImplementedError,
+    OSError,  # of seeking to a place before the file
     RuntimeError,
     ValueError,
 )
@@ -70,14 +74,7 @@ def read(
         if sorted(files) != sorted((HEADER, ARRAYS)):
             raise _fault(path, f"it must hold {HEADER} and {ARRAYS} and nothing else")
     header = _read_header(path, files[HEADER])
-    hashes = header.pop("arrays", None)
-    found = _members(path, io.BytesIO(files[ARRAYS]), max_bytes)
-    arrays = {
-        _array_name(path, name): _read_npy(path, name, content)
-        for name, content in found.items()
-    }
-    if hashes != {name: data_hash(array) for name, array in arrays.items()}:
-        raise _fault(path, f"{ARRAYS} is not the one that {HEADER} belongs to")
+    arrays = _arrays(path, files[ARRAYS], header.pop("arrays", None), max_bytes)
     if header["format"] == FORMAT:
         return header, arrays
     try:
@@ -100,13 +97,64 @@ def _members(path: Path, source: Path | io.BytesIO, max_bytes: int) -> dict[str,
     """Contents of an archive, limited by its directory and `max_bytes`."""
     try:
         with zipfile.ZipFile(source) as archive:
-            entries = archive.infolist()
-            _check_size(path, sum(entry.file_size for entry in entries), max_bytes)
-            if len({entry.filename for entry in entries}) != len(entries):
-                raise _fault(path, "it holds the same name twice")
+            entries = _checked_entries(path, archive, max_bytes)
             return {entry.filename: _content(archive, entry) for entry in entries}
     except _DAMAGE as error:
         raise _damaged(path, error) from error
+
+
+def _checked_entries(
+    path: Path, archive: zipfile.ZipFile, max_bytes: int
+) -> list[zipfile.ZipInfo]:
+    """Entries of an archive, whose stated sizes and names are checked."""
+    entries = archive.infolist()
+    _check_size(path, sum(entry.file_size for entry in entries), max_bytes)
+    if len({entry.filename for entry in entries}) != len(entries):
+        raise _fault(path, "it holds the same name twice")
+    return entries
+
+
+def _arrays(
+    path: Path, content: bytes, hashes: Any, max_bytes: int
+) -> dict[str, np.ndarray]:
+    """Arrays with the hashes of the header, none of which is kept before all agree.
+
+    A small archive may unpack to gigabytes: those of another file are not kept.
+    """
+    other = _fault(path, f"{ARRAYS} is not the one that {HEADER} belongs to")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = _checked_entries(path, archive, max_bytes)
+            named = {_array_name(path, entry.filename): entry for entry in entries}
+            for name, entry in named.items():
+                with archive.open(entry) as file:
+                    found = _stream_hash(path, entry, file)
+                stated = hashes.get(name) if isinstance(hashes, dict) else None
+                if stated is None or found not in (None, stated):
+                    raise other
+            if not isinstance(hashes, dict) or set(hashes) != set(named):
+                raise other
+            arrays = {}
+            for name, entry in named.items():
+                arrays[name] = _read_npy(path, name, _content(archive, entry))
+                if data_hash(arrays[name]) != hashes[name]:
+                    raise other
+            return arrays
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _stream_hash(path: Path, entry: zipfile.ZipInfo, file: Any) -> str | None:
+    """Hash of an array, block by block; None for an order of Fortran."""
+    shape, fortran, dtype = _npy_header(path, entry.filename, file)
+    if math.prod(shape) * dtype.itemsize != entry.file_size - file.tell():
+        raise _fault(path, f"{entry.filename!r} does not have the length of its shape")
+    if fortran and len(shape) > 1:
+        return None
+    found = hash_of(dtype, shape)
+    while block := file.read(BLOCK):
+        found.update(block)
+    return found.hexdigest()
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -158,19 +206,23 @@ def _array_name(path: Path, name: str) -> str:
 
 def _read_npy(path: Path, name: str, content: bytes) -> np.ndarray:
     file = io.BytesIO(content)
-    try:
-        version = np.lib.format.read_magic(file)
-        # Compare sizes before an array of that size is allocated.
-        headers = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }
-        shape, _, dtype = headers[version](file)
-        if not storable_dtype(dtype):
-            raise _fault(path, f"{name!r} holds {dtype}, not numbers")
-        if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-            raise _fault(path, f"{name!r} does not have the length of its shape")
-        file.seek(0)
-        return np.lib.format.read_array(file, allow_pickle=False)
-    except _DAMAGE as error:
-        raise _damaged(path, error) from error
+    shape, _, dtype = _npy_header(path, name, file)
+    # Compare sizes before an array of that size is allocated.
+    if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
+        raise _fault(path, f"{name!r} does not have the length of its shape")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _npy_header(
+    path: Path, name: str, file: Any
+) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of an array."""
+    headers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    shape, fortran, dtype = headers[np.lib.format.read_magic(file)](file)
+    if not storable_dtype(dtype):
+        raise _fault(path, f"{name!r} holds {dtype}, not numbers")
+    return shape, fortran, dtype

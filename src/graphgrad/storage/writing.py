@@ -139,9 +139,14 @@ def data_hash(array: Any) -> str:
         raise ValueError(
             f"`array` must hold numbers, got {plain.dtype}. Convert it with `astype`."
         )
-    found = hashlib.sha256(f"{plain.dtype.str} {plain.shape} ".encode())
+    found = hash_of(plain.dtype, plain.shape)
     found.update(np.ascontiguousarray(plain).tobytes())
     return found.hexdigest()
+
+
+def hash_of(dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+    """The hash of an array, to be updated with its bytes."""
+    return hashlib.sha256(f"{dtype.str} {shape} ".encode())
 
 
 def check_plain(name: str, value: Any) -> None:

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..extras import need
+from .credentials import temporary_security
 from .running import Executor
 from .tasks import Methods, Outcome, Task, attempt, versions
 
@@ -18,15 +19,22 @@ PATIENCE = 20
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Executor]:
-    """Tasks on several processes of this machine, one task at a time in each."""
+    """Tasks on several processes of this machine, one task at a time in each.
+
+    Only this process and its own can connect: a scheduler runs whatever it is told.
+    """
     distributed = _distributed()
+    security = temporary_security(distributed)
     with (
         TemporaryDirectory(prefix="graphgrad-") as compiled,
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address="127.0.0.1:0",
+            dashboard_address=None,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=security,
             memory_limit=0,  # pausing a worker does not help here
             env={
                 # XLA in one thread: several processes compete for the cores.
@@ -37,7 +45,7 @@ def local_cluster(workers: int) -> Iterator[Executor]:
             },
             silence_logs="CRITICAL",
         ) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, security=security) as client,
     ):
         yield _executor(client)
 

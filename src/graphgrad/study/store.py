@@ -3,7 +3,8 @@
 import io
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,19 @@ FORMAT = 0x67677374
 """Application id of the file."""
 
 VERSION = 1
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that writes."""
+
+DAMAGE = (AttributeError, EOFError, KeyError, TypeError, ValueError)
+"""Errors of rows that are not as they were written."""
+
+REMEDIES = {
+    "locked": "Another process writes it: wait for its end, or name another file.",
+    "full": "Free some space; the same command then goes on where it was.",
+    "readonly": "Make it writable, or name another file.",
+}
+"""What to do, by words in the message of SQLite."""
 
 TABLE = """
 CREATE TABLE fits (
@@ -50,14 +64,12 @@ class Store:
                 f"`--store` must be a file of results, got {path}: no such file. "
                 "`graphgrad reproduce NAME` creates one."
             )
-        try:
-            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+        self._path = path
+        with self._errors():
+            self._connection = sqlite3.connect(
+                path, timeout=PATIENCE, isolation_level=None
+            )
             self._prepare()
-        except sqlite3.Error as error:
-            raise ValueError(
-                f"`--store` must be a file of results, got {path}: {error}. "
-                "Name another file."
-            ) from None
 
     def __enter__(self) -> "Store":
         return self
@@ -67,7 +79,8 @@ class Store:
 
     def missing(self, tasks: Iterable[Task]) -> list[Task]:
         """The tasks that are still to be run."""
-        return [task for task in tasks if not self._has(task)]
+        with self._errors():
+            return [task for task in tasks if not self._has(task)]
 
     def add(self, task: Task, rows: Iterable[Row]) -> None:
         """Write all rows of a task atomically."""
@@ -80,7 +93,7 @@ class Store:
             for row in rows
         ]
         holes = ", ".join("?" * 9)
-        with self._connection:
+        with self._errors(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
                 f"INSERT OR REPLACE INTO fits VALUES ({holes})", values
@@ -104,7 +117,8 @@ class Store:
         found = {}
         for task in tasks_of(study, 1):
             most = granted(study, task.method, realisations)
-            fits = self._fits(task, most)
+            with self._errors():
+                fits = self._fits(task, most)
             if fits is not None:
                 found[task.cell.label, task.method] = fits
         return found
@@ -131,6 +145,18 @@ class Store:
             coefficients=np.stack(kept) if len(kept) == len(rows) else None,
             versions=tuple(map(json.loads, dict.fromkeys(row[3] for row in rows))),
         )
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Errors of SQLite, and of damaged rows, as those of the option."""
+        try:
+            yield
+        except (sqlite3.Error, *DAMAGE) as error:
+            remedies = (r for words, r in REMEDIES.items() if words in str(error))
+            raise ValueError(
+                f"`--store` must be a file of results that can be read and written, "
+                f"got {self._path}: {error}. {next(remedies, 'Name another file.')}"
+            ) from error
 
     def _prepare(self) -> None:
         execute = self._connection.execute

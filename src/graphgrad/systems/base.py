@@ -26,6 +26,7 @@ from ..model import (
     Transition,
     state_space_model,
 )
+from ..resources import check_draws
 from .rates import PolynomialRate
 from .schemes import AbstractMove, EulerMean, EulerMove, FlowMove, RungeKuttaMean
 from .substeps import MOST, needed_substeps
@@ -236,6 +237,7 @@ class System(eqx.Module):
             DivergenceError: If `bounded` and no draw stayed within the bound.
         """
         steps = check_at_least("steps", steps, 1, "It is the number of observations.")
+        check_draws(steps, 1, len(self.states))
         max_redraws = check_at_least("max_redraws", max_redraws, 0, "Try 1000.")
         check_choice("scheme", scheme, SCHEMES)
         if bound is None:

@@ -1,0 +1,63 @@
+"""All campaigns, bounded in time: `make soak`; prints the table of docs/trust.md."""
+
+import argparse
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from graphgrad.estimator import fitting
+from helpers.outcomes import Tally, faults
+from helpers.stubs import least_squares
+from soak import headers, inputs, kills, tables
+from soak.samples import saved_runs
+
+BATCHES = {"inputs": 1000, "tables": 5000, "headers": 600, "kills": 20}
+"""Inputs of a campaign between two looks at the clock."""
+
+KILLS = 20
+"""Inputs for one kill, where `--most` bounds them: a kill takes a second."""
+
+
+def main() -> None:
+    """Run each campaign for its share of the time, or up to a number of inputs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0, help="of all campaigns")
+    parser.add_argument("--most", type=int, default=10**9, help="inputs of each")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    fitting.adaptive = least_squares
+    with tempfile.TemporaryDirectory() as name:
+        runs = saved_runs(Path(name))
+        campaigns: dict[str, Callable[[int, int], Tally]] = {
+            "inputs": inputs.campaign,
+            "tables": tables.campaign,
+            "headers": lambda most, seed: headers.campaign(runs, most, seed),
+            "kills": kills.campaign,
+        }
+        print("| campaign | inputs | answers | clear errors | faults | seconds |")
+        print("|---|---:|---:|---:|---:|---:|")
+        bad = []
+        for label, campaign in campaigns.items():
+            found: Tally = Counter()
+            begin, seed = time.monotonic(), options.seed
+            until = begin + 60 * options.minutes / len(campaigns)
+            most = options.most // KILLS if label == "kills" else options.most
+            while time.monotonic() < until and found.total() < most:
+                left = most - found.total()
+                found += campaign(min(BATCHES[label], left), seed)
+                seed += 1
+            bad += faults(found)
+            clear = found["answer"], found["error"]
+            counts = *clear, found.total() - sum(clear)
+            seconds = time.monotonic() - begin
+            print(f"| {label} | {found.total()} |", end="")
+            print(" |".join(f" {n}" for n in counts), f"| {seconds:.0f} |", flush=True)
+    for fault in bad:
+        print(fault)
+    raise SystemExit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()

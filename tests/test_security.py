@@ -1,0 +1,79 @@
+"""The package loads no pickles, runs no text, and opens no connections."""
+
+import ast
+
+import numpy as np
+import pytest
+
+import graphgrad as gg
+from helpers import ROOT
+
+SOURCES = sorted((ROOT / "src" / "graphgrad").rglob("*.py"))
+PICKLES = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+NETWORK = {
+    *("socket", "ssl", "urllib", "http", "ftplib", "smtplib", "telnetlib"),
+    *("requests", "httpx", "aiohttp", "urllib3", "xmlrpc", "webbrowser"),
+}
+RUNNING = {"eval", "exec", "compile", "__import__"}
+ALLOWED = {
+    # The source of `numpy_function`, in which names of data are literals and comments.
+    ("equations/source.py", "exec"),
+    # `openssl`, with constant arguments.
+    ("study/credentials.py", "subprocess"),
+}
+
+
+def _used(tree):
+    """Modules that are imported and built-in functions that are called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield (node.module or "").partition(".")[0]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
+@pytest.mark.parametrize(
+    "forbidden", [PICKLES, NETWORK, RUNNING, {"subprocess"}], ids=["p", "n", "r", "s"]
+)
+def test_what_the_package_does_not_use(forbidden):
+    found = {
+        (path.relative_to(ROOT / "src" / "graphgrad").as_posix(), name)
+        for path in SOURCES
+        for name in _used(ast.parse(path.read_text(encoding="utf-8")))
+        if name in forbidden
+    }
+    assert found <= ALLOWED
+
+
+def test_arrays_are_read_without_pickle():
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            options = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            if called in ("np.load", "np.save", "np.lib.format.read_array"):
+                assert options.get("allow_pickle") == "False", f"{path}: {called}"
+            if called in ("os.system", "os.popen") or options.get("shell") == "True":
+                pytest.fail(f"{path}: {called}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        '"""\nraise SystemExit\n"""',
+        "x\nraise SystemExit",
+        "x\rraise SystemExit",
+        "x\\",
+        "x\u2028raise SystemExit",
+        "{__import__('os')}",
+    ],
+)
+@pytest.mark.parametrize("dynamics", ["map", "flow"])
+def test_names_are_not_run_as_code(name, dynamics):
+    library = gg.Polynomial(2, 1)
+    call = gg.numpy_function(np.ones((2, 3)), library, [name, "y"], dynamics=dynamics)
+    given = ([1.0, 2.0],) if dynamics == "map" else (0.0, [1.0, 2.0])
+    assert call(*given).tolist() == [4.0, 4.0]
