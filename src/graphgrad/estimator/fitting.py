@@ -116,6 +116,7 @@ def solve(
             refused={
                 "constraints": constraints,
                 "selection": selection != "ebic" and selection,
+                "prior": settings["prior"],
             },
             callback=callback,
         )
@@ -128,6 +129,8 @@ def solve(
         "constraints": constraints,
         "states": task.layout.variables,
     }
+    if settings["prior"]:
+        options["prior"] = settings["prior"]
     if start is not None:
         options["start"] = start
     if selection == "ebic":
