@@ -26,6 +26,12 @@ SKILL_LEVEL = 1e-3
 LAGS = 10
 """Most lags at which residuals are tested for memory; an even number."""
 
+MOST_RUNS = 50
+"""Most states from which the equations run freely to the end of the data."""
+
+DIVERGING = 0.1
+"""Share of these runs that may diverge."""
+
 FOUND_AGAIN = 0.5
 """Share of its terms that refits of a fit should find again."""
 
@@ -121,24 +127,39 @@ def skill_doubts(skills: Sequence[Skill]) -> list[Doubt]:
 def free_run_doubt(fit: Fit) -> Doubt | None:
     """Whether the equations leave the data when they run on their own.
 
-    They run for as many steps as the data have, from the last smoothed state, and from
-    the first one: a series that grows leaves its range from its end, but not from its
-    beginning, if the equations are right.
+    They run for as many steps as the data have from the last smoothed state, and to the
+    end of the data from states in their first half: a series that grows leaves its
+    range from its end, but not within it, if the equations are right.
     """
     longest = max(range(len(fit.smoothed)), key=lambda i: len(fit.smoothed[i].mean))
-    found = run_freely(fit, longest, fit.smoothed[longest].mean[[-1, 0]])
+    states = fit.smoothed[longest].mean
+    T = len(states)
+    within = np.unique(np.linspace(0, T // 2, MOST_RUNS).astype(int))
+    rows = np.append(within, T - 1)
+    found = run_freely(fit, longest, states[rows], rows)
     if found is None:
         return None
     gone = np.asarray(np.isnan(found).any(axis=2))
-    if not gone[:, 0].any():
+    # A run that begins at row r has T - 1 - r steps to the end of the data.
+    ends = np.minimum(np.maximum(T - 1 - within, 1), len(gone)) - 1
+    share = float(np.mean(gone[ends, np.arange(len(within))]))
+    if share > DIVERGING:
+        return Doubt(
+            "divergence",
+            share,
+            f"Run freely to the end of the data, the equations diverge from {share:.0%}"
+            f" of the states in their first half: they leave {FAR:g} times the range "
+            "of the data.",
+        )
+    if not gone[:, -1].any():
         return None
-    steps = int(np.argmax(gone[:, 0])) + 1
+    steps = int(np.argmax(gone[:, -1])) + 1
     return Doubt(
         "divergence",
         float(steps),
         "Run freely from the last state, the equations diverge: they leave "
         f"{FAR:g} times the range of the data after {steps} step{'s' * (steps > 1)}.",
-        decisive=bool(gone[:, 1].any()),
+        decisive=bool(gone[ends[0], 0]),
     )
 
 

@@ -25,9 +25,13 @@ from ..registries import SELECTIONS
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
+from .linear import or_linear_map
 from .memory import fit_with_memory
 from .origin import fit_about_origin
 from .progress import ProgressLine, recorded
+
+NO_FLOW = (Outcome.interval_too_long, Outcome.worse_than_persistence)
+"""Outcomes of a flow after which a map is tried."""
 
 MOST_LEFT = 0.5
 """Largest share of unexplained variance of a map that replaces a flow silently."""
@@ -69,6 +73,7 @@ def fit_data(
             return complete_fit(*found, infer(key, *found), tuple(trace))
 
         fit = fit_with_memory(key, settings, panel, fit_one)
+        fit = or_linear_map(key, fit, settings, panel, fit_one)
         fit = fit_about_origin(fit, fit_one)
     return fit._replace(doubts=find_doubts(fit))
 
@@ -84,8 +89,8 @@ def _solved(
     """Run the solver; also for a map, if intervals are too long for a flow."""
     task = make_task(settings, panel, inputs)
     solution = solve(key, task, callback, start)
-    too_long = solution.outcome is Outcome.interval_too_long
-    if too_long and settings["dynamics"] == "auto" and _valid_for_maps(settings):
+    failed = solution.outcome in NO_FLOW
+    if failed and settings["dynamics"] == "auto" and _valid_for_maps(settings):
         # For example, an alternating series is not a flow.
         mapped = make_task(settings, panel, inputs, "map")
         other = solve(key, mapped, callback)
