@@ -17,10 +17,12 @@ from ..engines import ParticleFilter
 from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.starting_model import Prepared, found_model
 from ..fits.task import Task, make_task
+from ..memory_maps import make_room
 from ..model import GaussianNoise
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
 from ..prediction.states import smoothed_states
+from ..ready_programs import forget_programs
 from ..registries import SELECTIONS
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
@@ -53,6 +55,7 @@ def fit_data(
         times: Times of the rows.
         inputs: Inputs, one row per row of `y`.
     """
+    make_room(forget_programs)
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
