@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import equinox as eqx
 import jax
@@ -19,10 +20,19 @@ import jax
 from .compilation_cache import ProgramCache
 from .descriptions import OURS, Undescribed, describe
 from .loading import environment, is_key, is_watched, load, trace_context
+from .memory_maps import make_room
 from .programs import Program, trace
 
 MOST = 256
 """Programs of a function that a process holds."""
+
+_ALL: "WeakSet[ReadyPrograms]" = WeakSet()
+
+
+def forget_programs() -> None:
+    """Forget the programs that this process holds, not those on disk."""
+    for each in tuple(_ALL):
+        each.forget()
 
 
 class ReadyPrograms:
@@ -38,6 +48,7 @@ class ReadyPrograms:
         self._options = options
         # None: to be traced as usual.
         self._held: dict[Any, Program | None] = {}
+        _ALL.add(self)
 
     def find(self, programs: ProgramCache, arguments: Any) -> Callable[[], Any] | None:
         """The call of a program with arguments, or None if it has to be traced.
@@ -52,9 +63,14 @@ class ReadyPrograms:
         if kind not in self._held:
             if len(self._held) >= MOST:
                 self._held.clear()
+            make_room(forget_programs)
             self._held[kind] = self._program(programs, arguments, arrays)
         program = self._held[kind]
         return None if program is None else lambda: program.run(arrays)
+
+    def forget(self) -> None:
+        """Forget all programs of this function."""
+        self._held.clear()
 
     def _kind(self, arguments: Any) -> tuple[Any, list[Any]]:
         """What tells programs apart in this process, or None; and the arrays."""

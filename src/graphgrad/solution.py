@@ -142,6 +142,10 @@ REMEDIES = {
         "Do not forecast many steps; try another `degree`, or say what you know in "
         "`constraints`."
     ),
+    "normality": (
+        "Look at the largest residuals for rows that are wrong, take logarithms of a "
+        "column whose noise grows with it, or, in Python, give `StudentT` noise."
+    ),
     "stability": "Give a longer series, or a lower `degree`.",
 }
 """What to do about each check that fails."""

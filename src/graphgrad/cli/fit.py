@@ -166,6 +166,20 @@ def fit(
             show_default="none",
         ),
     ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            help="Origin of the terms, (x - c): x=273.15, x=0, or auto.",
+            show_default="auto",
+        ),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            help="Probabilities of terms: x1^3=0.01, or of a degree: degree 2=0.1.",
+            show_default="by the criterion",
+        ),
+    ] = None,
     refits: Annotated[
         int | None,
         typer.Option(

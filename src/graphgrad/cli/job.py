@@ -136,6 +136,8 @@ def _fitted(
         lags=options["lags"],
         hidden=options["hidden"],
         seasons=options["seasons"],
+        origin=options["origin"],
+        prior=options["prior"],
         callback=listen,
         random_state=options["seed"],
     )

@@ -1,6 +1,7 @@
 """Options of a fit: defaults, overridden by a file, then by the command line."""
 
 import json
+import math
 import os
 import re
 import tomllib
@@ -41,6 +42,8 @@ DEFAULTS: dict[str, Any] = {
     "lags": 0,
     "hidden": 0,
     "seasons": None,
+    "origin": "auto",
+    "prior": None,
     "refits": 0,
     "seed": 0,
 }
@@ -216,16 +219,44 @@ def _one_of(*choices: Iterable[str]) -> Callable[[str, Any], str]:
 
 def _by_name(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     """Check one number, numbers by name such as x=2,u=3 or a table, or auto."""
+    named = _named(check)
 
     def read(name: str, value: Any) -> Any:
-        if isinstance(value, str) and "=" in value:
-            pairs = [part.partition("=") for part in value.split(",")]
-            value = {key.strip(): number for key, _, number in pairs}
-        if isinstance(value, dict):
-            return {key: check(name, number) for key, number in value.items()}
+        if isinstance(value, dict) or (isinstance(value, str) and "=" in value):
+            return named(name, value)
         return value if value == "auto" else check(name, value)
 
     return read
+
+
+def _named(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """Check numbers by name: text such as x=2,u=3 or "x^2=0.1", or a table."""
+
+    def read(name: str, value: Any) -> dict[str, Any]:
+        if isinstance(value, str):
+            pairs = [part.rpartition("=") for part in value.split(",")]
+            value = {key.strip(): number for key, _, number in pairs}
+        if not isinstance(value, dict) or "" in value:
+            raise ValueError(
+                f"`{_flag(name)}` must be numbers by name, got {value!r:.60}. For "
+                "instance x=2,y=0.5."
+            )
+        return {key: check(name, number) for key, number in value.items()}
+
+    return read
+
+
+def _finite(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(
+            f"`{_flag(name)}` must be finite numbers by name, got {value!r}. For "
+            "instance x=273.15."
+        )
+    return number
 
 
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
@@ -255,6 +286,10 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
         value if value == "auto" else _whole(0, "Give a number, or auto.")(name, value)
     ),
     "seasons": _by_name(_positive("Give a period, names as year=365.25, or auto.")),
+    "origin": lambda name, value: (
+        value if value == "auto" else _named(_finite)(name, value)
+    ),
+    "prior": _named(_positive("Give a probability, as x1^3=0.01 or degree 2=0.1.")),
     "refits": _whole(0, "20 give a rough estimate; 0 for none."),
     "seed": _whole(0, "Use any number from 0."),
 }

@@ -1,8 +1,8 @@
 """Checks of a fit on its data, of which a right fit fails any in 1 % of cases at most.
 
-They are made after the solver: memory of the one-step residuals, one-step predictions
-beside persistence and an autoregression, and the equations run freely. They compile
-nothing.
+They are made after the solver: memory and distribution of the one-step residuals,
+one-step predictions beside persistence and an autoregression, and the equations run
+freely. They compile nothing.
 """
 
 import math
@@ -12,9 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..confidence import Stability
+from ..data.series import is_regular
 from ..fits.record import Fit
+from ..model import GaussianNoise
 from ..solution import Doubt
 from .free_run import FAR, run_freely
+from .normality import shape_of
+from .residuals import NORMALITY, SIGNIFICANCE, TESTS
 from .skill import FEWEST, Skill, one_step_errors, one_step_skill
 
 MEMORY_LEVEL = 1e-4
@@ -26,6 +30,12 @@ SKILL_LEVEL = 1e-3
 LAGS = 10
 """Most lags at which residuals are tested for memory; an even number."""
 
+MOST_RUNS = 50
+"""Most states from which the equations run freely to the end of the data."""
+
+DIVERGING = 0.1
+"""Share of these runs that may diverge."""
+
 FOUND_AGAIN = 0.5
 """Share of its terms that refits of a fit should find again."""
 
@@ -36,7 +46,7 @@ def find_doubts(fit: Fit) -> tuple[Doubt, ...]:
     if errors is None:
         return ()
     found = [memory_doubt(errors, fit.columns), *skill_doubts(one_step_skill(fit))]
-    found.append(free_run_doubt(fit))
+    found += [shape_doubt(fit, errors), free_run_doubt(fit)]
     return tuple(doubt for doubt in found if doubt is not None)
 
 
@@ -118,27 +128,76 @@ def skill_doubts(skills: Sequence[Skill]) -> list[Doubt]:
     return doubts
 
 
+def shape_doubt(fit: Fit, errors: Sequence[np.ndarray]) -> Doubt | None:
+    """The column whose residuals are least normal, if that is no chance.
+
+    For linear equations with normal noises and even rows, where all predictions of a
+    column have the same variance.
+    """
+    noises = fit.model.transition.noise, fit.model.observation.noise
+    curved = fit.layout.library.incidence.sum(axis=0) > 1
+    whole = np.concatenate([part[int(fit.begins_anywhere) :] for part in errors])
+    if (
+        len(whole) < FEWEST
+        or np.isnan(whole).any()
+        or not all(isinstance(noise, GaussianNoise) for noise in noises)
+        or (fit.solution.departures()[:, curved] != 0).any()
+        or not all(is_regular(series.times, fit.dt) for series in fit.panel.series)
+    ):
+        return None
+    found = [shape_of(column) for column in whole.T if column.std() > 0]
+    if not found:
+        return None
+    worst = int(np.argmin([each.p_value for each in found]))
+    skewness, excess, p = found[worst]
+    if p >= NORMALITY * SIGNIFICANCE / TESTS / len(found):
+        return None
+    return Doubt(
+        "normality",
+        excess,
+        f"Residuals of {fit.columns[worst]} are not normal: skewness {skewness:.2g}, "
+        f"excess kurtosis {excess:.2g} (p = {p:.2g}).",
+    )
+
+
 def free_run_doubt(fit: Fit) -> Doubt | None:
     """Whether the equations leave the data when they run on their own.
 
-    They run for as many steps as the data have, from the last smoothed state, and from
-    the first one: a series that grows leaves its range from its end, but not from its
-    beginning, if the equations are right.
+    They run for as many steps as the data have from the last smoothed state, and to the
+    end of the data from states in their first half: a series that grows leaves its
+    range from its end, but not within it, if the equations are right.
     """
     longest = max(range(len(fit.smoothed)), key=lambda i: len(fit.smoothed[i].mean))
-    found = run_freely(fit, longest, fit.smoothed[longest].mean[[-1, 0]])
+    states = fit.smoothed[longest].mean
+    T = len(states)
+    within = np.unique(np.linspace(0, T // 2, MOST_RUNS).astype(int))
+    rows = np.append(within, T - 1)
+    found = run_freely(fit, longest, states[rows], rows)
     if found is None:
         return None
     gone = np.asarray(np.isnan(found).any(axis=2))
-    if not gone[:, 0].any():
+    # A run that begins at row r has T - 1 - r steps to the end of the data.
+    ends = np.minimum(np.maximum(T - 1 - within, 1), len(gone)) - 1
+    share = float(np.mean(gone[ends, np.arange(len(within))]))
+    decisive = share > DIVERGING or bool(gone[ends[0], 0])
+    if gone[:, -1].any():
+        steps = int(np.argmax(gone[:, -1])) + 1
+        return Doubt(
+            "divergence",
+            float(steps),
+            "Run freely from the last state, the equations diverge: they leave "
+            f"{FAR:g} times the range of the data after {steps} step"
+            f"{'s' * (steps > 1)}.",
+            decisive=decisive,
+        )
+    if not decisive:
         return None
-    steps = int(np.argmax(gone[:, 0])) + 1
     return Doubt(
         "divergence",
-        float(steps),
-        "Run freely from the last state, the equations diverge: they leave "
-        f"{FAR:g} times the range of the data after {steps} step{'s' * (steps > 1)}.",
-        decisive=bool(gone[:, 1].any()),
+        share,
+        f"Run freely to the end of the data, the equations diverge from {share:.0%} of "
+        f"the states in their first half: they leave {FAR:g} times the range of the "
+        "data.",
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ..equations import numpy_function
 from ..fits.record import Fit
@@ -19,21 +19,28 @@ ONE_SIGN = 0.9
 
 
 def run_freely(
-    fit: Fit, number: int, starts: Float[np.ndarray, "runs Nx"]
+    fit: Fit,
+    number: int,
+    starts: Float[np.ndarray, "runs Nx"],
+    rows: Int[np.ndarray, "runs"],
+    steps: int | None = None,
 ) -> Float[np.ndarray, "steps runs Nx"] | None:
-    """States from each start on, for as many steps as a series has, without noise.
+    """States from each start on, without noise.
 
     NaN after a run leaves the range of the smoothed states by `FAR`. The inputs are
-    those of the series, in the middle of a step if they are interpolated. None for
-    terms of the user, which NumPy does not have.
+    those of the series, from its beginning after its end, and in the middle of a step
+    if they are interpolated. None for terms of the user, which NumPy does not have.
 
     Args:
         fit: The fit.
         number: Index of the series.
         starts: Initial states.
+        rows: The row of each.
+        steps: Number of steps; as many as the series has if None.
     """
     states = fit.smoothed[number].mean
-    steps = min(len(states), MOST_EVALUATIONS // (4 * fit.substeps))
+    steps = len(states) if steps is None else steps
+    steps = min(steps, MOST_EVALUATIONS // (4 * fit.substeps))
     step = _equations(fit, step=fit.dt if fit.dynamics == "flow" else None)
     if step is None or not np.isfinite(states).all():
         return None
@@ -47,7 +54,7 @@ def run_freely(
     with np.errstate(all="ignore"):
         for t in range(steps):
             # The inputs of a row act in the step that ends there.
-            row = () if acting is None else (acting[(t + 1) % len(acting)],)
+            row = () if acting is None else (acting[(rows + t + 1) % len(acting)],)
             x = step(x, *row)
             inside = (np.abs(x - (low + high) / 2) <= reach).all(axis=-1)
             x = np.where(inside[:, None], x, np.nan)

@@ -75,7 +75,7 @@ def noise_draws(key: PRNGKeyArray, fit: Fit, members: int) -> NoiseDraws:
     The prior is flat in the standard deviation. Where the criterion found no process
     noise necessary, it may still be there: the data bound it. Noises that are given,
     not Gaussian, inferred by a stochastic engine, or learnt from more than `MOST_ROWS`
-    rows are not drawn.
+    rows are those of the fit for every member.
 
     Args:
         key: Random key.
@@ -87,8 +87,11 @@ def noise_draws(key: PRNGKeyArray, fit: Fit, members: int) -> NoiseDraws:
     linear = isinstance(fit.model.observation, LinearGaussian)
     learnt = tuple(name for name in NOISES if name in fit.task.prepared.learn)
     short = len(fit.data.ys) <= MOST_ROWS
-    if not (learnt and normal and linear and short) or fit.engine.stochastic:
-        return fixed_noise(fit, members)
+    fixed = fixed_noise(fit, members)
+    if not (learnt and normal and linear) or fit.engine.stochastic:
+        return fixed
+    if not short:
+        return fixed if fit.noise_free else fixed._replace(learnt=learnt)
     estimates = np.log(np.concatenate([kind.variances for kind in kinds]))  # pyright: ignore
     n_states = fit.model.n_states
     places = np.arange(len(estimates))

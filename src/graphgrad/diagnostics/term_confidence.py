@@ -39,6 +39,7 @@ def fit_stability(
         learn=_learnt_inside(fit),
         constraints=fit.task.constraints,
         states=fit.layout.variables,
+        prior=fit.task.settings["prior"],
     )
     return _of_nodes(fit, found)
 

@@ -137,7 +137,11 @@ class GraphGrad(BaseEstimator):
         origin: Origin c of the terms, which are monomials of x - c: numbers by name of
             a state or input, `{"temperature": 273.15}`, zero for others; None for zero.
             `"auto"`: zero, or about the mean of columns that are far from zero if that
-            makes the equations sparser; zero with `constraints`, which refer to it.
+            makes the equations sparser; zero with `constraints` or `prior`, which refer
+            to it.
+        prior: Probability that a term enters an equation, by its name in `terms_`, or
+            of each term of a degree: `{"x1^3": 0.01, "degree 2": 0.1}`. Terms that are
+            not named have that of the criterion.
         callback: Called with the solver's progress.
         random_state: Seed of the fit, and of forecasts unless they have their own.
 
@@ -217,6 +221,7 @@ class GraphGrad(BaseEstimator):
         hidden: Any = 0,
         seasons: Any = None,
         origin: Any = "auto",
+        prior: Any = None,
         callback: Any = None,
         random_state: Any = 0,
     ):
@@ -241,6 +246,7 @@ class GraphGrad(BaseEstimator):
         self.hidden = hidden
         self.seasons = seasons
         self.origin = origin
+        self.prior = prior
         self.callback = callback
         self.random_state = random_state
 

@@ -17,18 +17,24 @@ from ..engines import ParticleFilter
 from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.starting_model import Prepared, found_model
 from ..fits.task import Task, make_task
+from ..memory_maps import make_room
 from ..model import GaussianNoise
 from ..penalties import L1, AbstractPenalty
 from ..penalties import penalty as named_penalty
 from ..prediction.states import smoothed_states
+from ..ready_programs import forget_programs
 from ..registries import SELECTIONS
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
+from .linear import or_linear_map
 from .memory import fit_with_memory
 from .origin import fit_about_origin
 from .progress import ProgressLine, recorded
 from .setting_checks import check_settings, check_texts
+
+NO_FLOW = (Outcome.interval_too_long, Outcome.worse_than_persistence)
+"""Outcomes of a flow after which a map is tried."""
 
 MOST_LEFT = 0.5
 """Largest share of unexplained variance of a map that replaces a flow silently."""
@@ -51,6 +57,7 @@ def fit_data(
         inputs: Inputs, one row per row of `y`.
     """
     check_texts(settings)
+    make_room(forget_programs)
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
     check_settings(settings, panel)
@@ -72,6 +79,7 @@ def fit_data(
             return complete_fit(*found, infer(key, *found), tuple(trace))
 
         fit = fit_with_memory(key, settings, panel, fit_one)
+        fit = or_linear_map(key, fit, settings, panel, fit_one)
         fit = fit_about_origin(fit, fit_one)
     return fit._replace(doubts=find_doubts(fit))
 
@@ -87,8 +95,8 @@ def _solved(
     """Run the solver; also for a map, if intervals are too long for a flow."""
     task = make_task(settings, panel, inputs)
     solution = solve(key, task, callback, start)
-    too_long = solution.outcome is Outcome.interval_too_long
-    if too_long and settings["dynamics"] == "auto" and _valid_for_maps(settings):
+    failed = solution.outcome in NO_FLOW
+    if failed and settings["dynamics"] == "auto" and _valid_for_maps(settings):
         # For example, an alternating series is not a flow.
         mapped = make_task(settings, panel, inputs, "map")
         other = solve(key, mapped, callback)
@@ -119,6 +127,7 @@ def solve(
             refused={
                 "constraints": constraints,
                 "selection": selection != "ebic" and selection,
+                "prior": settings["prior"],
             },
             callback=callback,
         )
@@ -131,6 +140,8 @@ def solve(
         "constraints": constraints,
         "states": task.layout.variables,
     }
+    if settings["prior"]:
+        options["prior"] = settings["prior"]
     if start is not None:
         options["start"] = start
     if selection == "ebic":

@@ -85,6 +85,7 @@ def _far(fit: Fit) -> Float[np.ndarray, "Nv"]:
         plain
         and settings["origin"] == AUTO
         and not settings["constraints"]
+        and not settings["prior"]  # which names terms
         and layout.matrix is not None
         and has_origin(library)
         # With linear terms only, a constant does the same.

@@ -149,7 +149,7 @@ def _free_run(fit: Fit) -> dict[str, Any]:
     """The equations on their own, from the first smoothed state of one series."""
     if len(fit.panel.series) > 1:
         return {}
-    found = run_freely(fit, 0, fit.smoothed[0].mean[:1])
+    found = run_freely(fit, 0, fit.smoothed[0].mean[:1], np.zeros(1, int))
     if found is None:
         return {}
     # Over uneven intervals the run has steps of dt, up to the last row.

@@ -17,6 +17,7 @@ from ..fits.record import Fit
 from ..fits.rows import StateEstimate, check_level
 from ..model import Arranged
 from ..solution import Solution
+from .recent_scale import RecentScale, has_recent_scale
 from .rollout import divergence, roll, state_bounds
 from .states import filtered_states, smoothed_rows
 
@@ -161,14 +162,16 @@ class Draws(NamedTuple):
             data: The model and the rows of the series.
             estimate: Its states, given the noise variances of the fit.
         """
-        fit = self.fit
+        fit, recent = self.fit, None
+        if has_recent_scale(fit, self.noise):
+            recent = RecentScale(self.state_key, fit, data)
         if self.noise.learnt:
             data = self.noise.typical(data)
             estimate = filtered_states(self.state_key, fit.engine, data)[0][0]
         if not {"state", "coefficients"} <= set(self.sources):
-            return Distributions(estimate, None)
+            return Distributions(estimate, None, recent)
         slopes = state_slopes(self.state_key, fit.engine, data, fit.estimated)
-        return Distributions(estimate, slopes[data.rows[0]])
+        return Distributions(estimate, slopes[data.rows[0]], recent)
 
     def after(
         self,
@@ -194,11 +197,19 @@ class Draws(NamedTuple):
             assert isinstance(fit.solution, Solution)
             others = np.asarray(fit.solution.alternative_coefficients)
             coefficients[self.chosen > 0] = others[self.chosen[self.chosen > 0] - 1]
-        mean = distributions.estimate.mean[row]
+        mean, noise, recent = (
+            distributions.estimate.mean[row],
+            self.noise,
+            distributions.recent,
+        )
+        factors = np.ones((members, 1))
+        if recent is not None:
+            key = jax.random.fold_in(self.noise_key, 1)
+            noise, factors = recent.after(key, row, noise)
         x = np.tile(mean, (members, 1))
         if "state" in self.sources:
             covariance = distributions.estimate.covariance[row]
-            x += normal_draws(self.state_key, members, covariance)
+            x += factors * normal_draws(self.state_key, members, covariance)
         if distributions.slopes is not None:
             # The estimate of the last state depends on the coefficients.
             x += self.departures @ distributions.slopes[row].T
@@ -208,7 +219,7 @@ class Draws(NamedTuple):
             coefficients,
             x,
             state_bounds(fit, mean),
-            self.noise,
+            noise,
             steps=steps,
             noise="noise" in self.sources,
             inputs=inputs,
@@ -219,10 +230,17 @@ class Draws(NamedTuple):
 
 
 class Distributions(NamedTuple):
-    """States of a series, and derivatives of their means by the coefficients."""
+    """States of a series, and what forecasts from them need.
+
+    Attributes:
+        estimate: The states.
+        slopes: Derivatives of their means by the coefficients.
+        recent: Size of recent errors, if the noises were learnt.
+    """
 
     estimate: StateEstimate
     slopes: Float[np.ndarray, "T Nx n"] | None
+    recent: RecentScale | None
 
 
 class Forecast(NamedTuple):

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from .runs import OURS, SETTINGS, Results
+from .runs import MEMBERS, OURS, SETTINGS, Results
 from .scores import HELD, Interval, Score, SetScores
-from .sets import FORECASTS, SETS
+from .sets import DEVELOPED_ON, FORECASTS, SETS
 
 GOOD = "no autocorrelation"
 """Beginning of a verdict without faults."""
+
+SEEN = ", ".join(DEVELOPED_ON)
 
 HEAD = f"""\
 # Forecasts of real series
@@ -20,10 +22,13 @@ graphgrad reproduce real --out docs
 
 Ten real series. Each method is fitted once, to the first rows; the last quarter is held
 out, or as many rows as {FORECASTS} forecasts need, and forecast from every row in it.
-Ours has the same settings for all: `GraphGrad({{settings}})`. Everything else that the
-methods were given is listed with each set. Inputs and the sine and cosine of a declared
-season are given to every method, also for the rows that are forecast. Nothing was
-chosen by looking at held-out rows.
+Ours has the same settings for all: `GraphGrad({{settings}})`, and forecasts are medians
+and bands of {MEMBERS} members. Everything else that the methods were given is listed
+with each set. Inputs and the sine and cosine of a declared season are given to every
+method, also for the rows that are forecast. No fit used held-out rows. But defaults,
+such as how many recent rows set the width of bands, were settled with a view to the
+held-out forecasts of five sets: {SEEN}.
+The other five are also counted apart.
 
 - persistence: the last row.
 - AR: statsmodels' `AutoReg` of each column, with the inputs as regressors; its order,
@@ -83,6 +88,14 @@ def table(scores: Scores, results: Results) -> str:
 def summary(scores: Scores, results: Results) -> str:
     """The counts by which the study is judged."""
     judged = {name: one for name, one in scores.items() if one.judged}
+    apart = {name: one for name, one in judged.items() if name not in DEVELOPED_ON}
+    return (
+        f"{_counts(judged, results)}\nThe same of the sets that were not looked at:\n\n"
+        f"{_counts(apart, results)}"
+    )
+
+
+def _counts(judged: Scores, results: Results) -> str:
     n = len(judged)
 
     def said(names: Sequence[str]) -> str:

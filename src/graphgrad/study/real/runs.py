@@ -20,6 +20,10 @@ SETTINGS: Mapping[str, Any] = {"degree": 2, "dt": 1.0, "lags": "auto"}
 """Settings of every fit; rows are one unit of time apart."""
 
 
+MEMBERS = 1000
+"""Members of each forecast; with few, chance makes medians and bands uneven."""
+
+
 class Result(NamedTuple):
     """Forecasts of a method on a set, and what it says of its fit.
 
@@ -101,7 +105,10 @@ def ours(of: RealSet, series: Series) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # forecasts that diverge are counted
         found = model.evaluate(
-            **rows(None), horizon=max(of.horizons), origins=origins.tolist()
+            **rows(None),
+            horizon=max(of.horizons),
+            origins=origins.tolist(),
+            members=MEMBERS,
         )
     ends = np.moveaxis(found.bands, -1, 0)
     facts = {

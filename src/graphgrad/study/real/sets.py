@@ -236,3 +236,6 @@ SETS = {
     ),
 }
 """Data sets by name."""
+
+DEVELOPED_ON = ("sunspots", "macro", "nile", "pelts", "influenza")
+"""Sets whose held-out forecasts were looked at while defaults were settled."""
