@@ -1,4 +1,4 @@
-"""Draw the data of `graphgrad demo`: `python docs/demo_data.py`."""
+"""Draw the data of `graphgrad demo`: `python docs/scripts/demo_data.py`."""
 
 import csv
 

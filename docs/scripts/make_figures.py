@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation: `python docs/make_figures.py`."""
+"""Draw the pictures of the documentation: `python docs/scripts/make_figures.py`."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import graphgrad as gg
 from graphgrad.demo import hare_lynx_data
 from graphgrad.graph import to_networkx
 
-HERE = Path(__file__).parent
+IMAGES = Path(__file__).parents[1] / "images"
 STATES = ("position", "speed")
 COLOURS = ("#1b6ca8", "#c8553d")
 SPIN_UP = 500
@@ -62,7 +62,7 @@ def hare_lynx(model: gg.GraphGrad | None = None) -> None:
     right.lines[0].set(color="0.3", markersize=8)
     right.lines[1].set(color="black")
     right.get_legend().remove()
-    figure.savefig(HERE / "hare_lynx.png", dpi=110)
+    figure.savefig(IMAGES / "hare_lynx.png", dpi=110)
 
 
 def _with_intervals(model: gg.GraphGrad, level: float) -> list[str]:
@@ -154,7 +154,7 @@ def lorenz() -> None:
     )
     right.text(0.5, -0.7, "\n".join(lines), ha="center", fontsize=8, family="monospace")
     right.axis("off")
-    figure.savefig(HERE / "lorenz.png", dpi=110)
+    figure.savefig(IMAGES / "lorenz.png", dpi=110)
 
 
 def oscillator() -> None:
@@ -233,7 +233,7 @@ def oscillator() -> None:
         0.5, -0.62, "\n".join(lines), ha="center", fontsize=9, family="monospace"
     )
     right.axis("off")
-    figure.savefig(HERE / "oscillator.png", dpi=110)
+    figure.savefig(IMAGES / "oscillator.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/plots.md: `python docs/plots.py`."""
+"""Draw the pictures of docs/reference/plots.md: `python docs/scripts/plots.py`."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import graphgrad as gg
 
-FOLDER = Path(__file__).parent / "plots"
+FOLDER = Path(__file__).parents[1] / "images" / "plots"
 SPIN_UP = 500
 """Steps after which the state is on the attractor."""
 

@@ -1,4 +1,4 @@
-"""Make the picture of docs/report.md: `python docs/report.py`.
+"""Make the picture of docs/reference/report.md: `python docs/scripts/report.py`.
 
 It needs Chromium and Pillow, which matplotlib brings.
 """
@@ -12,7 +12,7 @@ import polars as pl
 import graphgrad as gg
 from graphgrad.demo import demo_data
 
-PICTURE = Path(__file__).parent / "report.png"
+PICTURE = Path(__file__).parents[1] / "images" / "report.png"
 
 
 def photograph(report: Path, picture: Path) -> None:
