@@ -98,7 +98,7 @@ with its default threshold, and the threshold with the lowest BIC on the grid of
 ![Time of a compiled fit against length and number of states](speed.png)
 
 Value and gradient of the log-likelihood by a particle filter, on one core, in double
-precision ([speed-particles.md](speed-particles.md)):
+precision ([particle filters](speed-particles.md)):
 
 {particles}"""
 

@@ -268,7 +268,7 @@ def test_at_most_six_compilations_at_200_steps():
 
 @pytest.mark.slow
 def test_b_graphgrad_recovers_a_damped_linear_system(x64):
-    """F1 is 1 for seeds 0 to 4; docs/explanation/paper.md has ten, and 100 particles."""
+    """F1 is 1 for seeds 0 to 4; docs/explanation/paper.md has ten."""
     model = gg.systems.damped_oscillator().model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=50).observations
     settings = gg.GradientSteps(particle_filter=gg.ParticleFilter(30))

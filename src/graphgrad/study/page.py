@@ -34,7 +34,7 @@ numbers of a realisation depend on its study, method and index, and in the last 
 on the other realisations of its chunk, but not on where it is run, given the same
 versions and kind of device.
 
-[Explained elsewhere](../explanation/paper.md): why the paper's recipe does not converge.
+[Explained elsewhere](../explanation/paper.md): why its recipe does not converge.
 """
 
 COLUMNS = {

@@ -1,0 +1,83 @@
+"""Settings of the documentation site, which `make docs` builds.
+
+Nothing is fetched: no inventories of other projects, no scripts or fonts from other
+hosts. Formulas are plain text, as in docstrings, so that no MathJax is needed.
+"""
+
+import os
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path[:0] = [str(DOCS.parent / "examples"), str(DOCS / "_extensions")]
+# Fits of the gallery draw without a window.
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+project = "graphgrad"
+author = "The graphgrad developers"
+copyright = author
+version = release = version_of("graphgrad")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+language = "en_GB"
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+# Docstrings write code between single backticks, as Markdown does.
+default_role = "code"
+nitpicky = False
+suppress_warnings = ["config.cache"]
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+autosummary_generate = True
+autosummary_imported_members = True
+autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "graphgrad"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "header_links_before_dropdown": 7,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(DOCS.parent / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/fit_",
+    "ignore_pattern": r"/(gallery_tools|__init__)\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "min_reported_time": 0,
+    "plot_gallery": os.environ.get("GRAPHGRAD_GALLERY", "on") != "off",
+}
