@@ -5,12 +5,14 @@ hosts. Formulas are plain text, as in docstrings, so that no MathJax is needed.
 """
 
 import os
+import re
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parent
-sys.path[:0] = [str(DOCS.parent / "examples"), str(DOCS / "_extensions")]
+sys.path.insert(0, str(DOCS.parent / "examples"))
 # Fits of the gallery draw without a window.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -29,7 +31,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 language = "en_GB"
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 # Docstrings write code between single backticks, as Markdown does.
 default_role = "code"
@@ -41,7 +43,12 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 
 autosummary_generate = True
 autosummary_imported_members = True
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": False,
+    # Added by scikit-learn, with links into its own documentation.
+    "exclude-members": "set_fit_request, set_score_request, set_predict_request",
+}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_numpy_docstring = False
@@ -72,12 +79,28 @@ sphinx_gallery_conf = {
     "examples_dirs": str(DOCS.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"/fit_",
-    "ignore_pattern": r"/(gallery_tools|__init__)\.py",
+    "ignore_pattern": "gallery_tools",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
-    "min_reported_time": 0,
+    "write_computation_times": False,
     "plot_gallery": os.environ.get("GRAPHGRAD_GALLERY", "on") != "off",
 }
+
+
+def escape_bars(
+    _app: Any, _kind: str, _name: str, _object: Any, _options: Any, lines: list[str]
+) -> None:
+    """Absolute values in docstrings, |x|, are no substitutions."""
+    for i, line in enumerate(lines):
+        if "|" in line and not line.lstrip().startswith((">>>", "...")):
+            parts = re.split(r"(`+[^`]*`+)", line)
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            lines[i] = "".join(parts)
+
+
+def setup(app: Any) -> None:
+    """Connect the hooks of this site."""
+    app.connect("autodoc-process-docstring", escape_bars)

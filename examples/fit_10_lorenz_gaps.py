@@ -1,9 +1,35 @@
-"""X"""
+"""
+Lorenz 63 with noise and gaps (simulated)
+=========================================
+
+**Source.** Simulated, so that the truth is known: `docs/scripts/demo_data.py`, bundled
+with the package. 200 rows, a tenth of the values and 15 whole rows missing.
+**Question.** Are gaps and noise of a tenth of the range too much?
+"""
+
 import polars as pl
+
 import graphgrad as gg
-from graphgrad.demo import demo_data, beside_lorenz
 from gallery_tools import say
+from graphgrad.demo import beside_lorenz, demo_data
+
 frame = pl.read_csv(demo_data())
+print(frame.null_count())
+
+# %%
+# **The fit**, with default settings, beside the truth.
 model = gg.GraphGrad().fit(frame)
 say(model)
 print("\n".join(beside_lorenz(model)))
+
+# %%
+axes = model.plot_states()
+
+# %%
+# **A simpler method** cannot take these data: a regression of differences, such as
+# PySINDy's, needs every value of neighbouring rows, so gaps would have to be filled
+# first.
+#
+# **What not to conclude.** The process noise of these data is small and the fit takes
+# it to be larger: two columns have residuals that are smaller than expected, so that
+# bands of forecasts are too wide at first. Right terms are not yet right noises.
