@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench format lock browser clean
+.PHONY: demo test check bench docs release format lock browser clean
 
 demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
@@ -26,8 +26,18 @@ test: $(READY) browser  ## every test, every linter, every documented example
 check: $(READY)  ## what fits in two minutes: all but tests that are marked slow
 	$(PYTEST) tests -m "not slow"
 
-bench: $(READY)  ## speed, written into docs/speed.md; needs a machine with nothing else to do
+bench: $(READY)  ## speed, written into docs/scoreboards/speed.md; needs a machine with nothing else to do
 	$(BIN)/python -m benchmarks.speed
+
+# Warnings are errors. The gallery is executed, unless GRAPHGRAD_GALLERY=off says so; a
+# page of it whose script has not changed is not executed again.
+docs: $(READY)  ## the site, in build/site: no network is needed
+	rm -rf build/site docs/reference/api
+	$(BIN)/python -m sphinx -W --keep-going -E -q -b html docs build/site
+	$(BIN)/python docs/scripts/check_site.py build/site
+
+release:  ## wheel, source archive and site of the last commit, from a clean clone, in dist/
+	sh docs/scripts/release.sh dist "$(PYTHON)"
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -49,4 +59,4 @@ browser: $(READY)
 	@sh tests/browser.sh $(VENV)/browser
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build docs/gallery docs/reference/api

@@ -48,9 +48,14 @@ class Page(HTMLParser):
             self.loaded.append(found[LOADED[tag]])
 
 
+def html(site: Path) -> list[Path]:
+    """All pages; the theme's own files are none."""
+    return [path for path in site.rglob("*.html") if "_static" not in path.parts]
+
+
 def broken_links(site: Path) -> Iterator[str]:
     """Links and files that are not there, and files of other hosts."""
-    pages = {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    pages = {path: Page(path.read_text("utf-8")) for path in html(site)}
     for path, page in pages.items():
         where = path.relative_to(site)
         for link in {*page.links, *page.loaded}:
@@ -64,9 +69,12 @@ def broken_links(site: Path) -> Iterator[str]:
                 target = (path.parent / unquote(parts.path)).resolve()
             if not target.exists():
                 yield f"{where} links to {link}, which is not there"
-            elif target in pages and parts.fragment:
-                if unquote(parts.fragment) not in pages[target].anchors:
-                    yield f"{where} links to {link}, which has no such anchor"
+            elif (
+                target in pages
+                and parts.fragment
+                and unquote(parts.fragment) not in pages[target].anchors
+            ):
+                yield f"{where} links to {link}, which has no such anchor"
 
 
 def not_found(site: Path) -> Iterator[str]:
@@ -112,8 +120,7 @@ def main() -> None:
     faults = [*broken_links(site), *not_found(site), *without_entry(site)]
     for fault in sorted(set(faults)):
         print(fault, file=sys.stderr)
-    pages = len([*site.rglob("*.html")])
-    print(f"{site}: {pages} pages, {len(set(faults))} faults")
+    print(f"{site}: {len(html(site))} pages, {len(set(faults))} faults")
     sys.exit(bool(faults))
 
 
