@@ -11,6 +11,8 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "examples"))
 # Fits of the gallery draw without a window.
@@ -45,7 +47,6 @@ autosummary_generate = True
 autosummary_imported_members = True
 autodoc_default_options = {
     "members": True,
-    "show-inheritance": False,
     # Added by scikit-learn, with links into its own documentation.
     "exclude-members": "set_fit_request, set_score_request, set_predict_request",
 }
@@ -67,7 +68,14 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # None for scoreboards and the gallery, whose tables and plots need the width.
+    "secondary_sidebar_items": {
+        place: ["page-toc"]
+        for place in (
+            *("tutorial", "contributing", "changelog", "release"),
+            *("howto/**", "explanation/**", "reference/**"),
+        )
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
     "header_links_before_dropdown": 7,
@@ -101,6 +109,13 @@ def escape_bars(
             lines[i] = "".join(parts)
 
 
+def strip_blank_ends(_app: Any, doctree: nodes.document) -> None:
+    """Examples end with an empty line, for doctest; readers need none."""
+    for block in doctree.findall(nodes.literal_block):
+        block[:] = [nodes.Text(block.astext().rstrip())]
+
+
 def setup(app: Any) -> None:
     """Connect the hooks of this site."""
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("doctree-read", strip_blank_ends)

@@ -50,7 +50,7 @@ def test_every_page_is_in_a_menu():
         for body in re.findall(
             r"```\{toctree\}(.*?)```", page.read_text("utf-8"), re.S
         ):
-            names = [line for line in body.split("\n") if re.match(r"[\w/-]+$", line)]
+            names = re.findall(r"^(?:[\w -]+ <)?([\w/-]+)>?$", body, re.MULTILINE)
             listed |= {(page.parent / f"{name}.md").resolve() for name in names}
     pages = {page.resolve() for page in PAGES if page.is_relative_to(DOCS)}
     assert pages - listed == {(DOCS / "index.md").resolve()}
