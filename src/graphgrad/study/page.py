@@ -84,7 +84,7 @@ def _in_brief(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
             rows.append([link, cell.label, *values])
     if not rows:
         return ""
-    head = table(["study", "data", *COLUMNS], rows)
+    head = table(["study", "data", *COLUMNS], rows, words=2)
     return f"""\
 ## In brief
 

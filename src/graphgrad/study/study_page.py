@@ -38,7 +38,7 @@ def first_block(study: Study, found: Summaries) -> str:
     """The first block of a study's table, for pages that summarise."""
     head = ["", "", "n", *(cell.label for cell in study.columns)]
     rows = block_lines(shown(study, found, times=False)[0])
-    return table(head, rows)
+    return table(head, rows, words=2)
 
 
 def toctree(names: Iterable[str]) -> str:
@@ -75,9 +75,19 @@ def versions(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
     return f"## Made with\n\n{listed}\n" if made else ""
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], words: int | None = None
+) -> str:
+    """A table in Markdown.
+
+    Args:
+        head: Its headings.
+        rows: Its rows.
+        words: Number of columns of words, before those of numbers; all if None.
+    """
+    words = len(head) if words is None else words
+    rule = ["---"] * words + ["---:"] * (len(head) - words)
+    lines = [head, rule, *rows]
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
