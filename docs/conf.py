@@ -64,6 +64,7 @@ html_title = "graphgrad"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_sidebars = {"tutorial": []}
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
