@@ -26,11 +26,12 @@ axes = model.plot_states()
 beside(model, data.y, data.first, (1, 2, 5))
 
 # %%
-# The residuals show why: single years are far outside.
+# The residuals: one year of the hares is far outside, and those of the lynx follow
+# each other.
 model.plot_residuals()
 plt.show()
 
 # %%
 # **What not to conclude.** Neither that there is no interaction, nor that Lotka and
-# Volterra were wrong: the record joins several sources, of several regions, with
-# jumps. A fit that says `doubtful` is to be read as "not like this".
+# Volterra were wrong: the record was put together from several sources. A fit that
+# says `doubtful` is to be read as "not like this".

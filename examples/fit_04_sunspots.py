@@ -23,13 +23,13 @@ model.plot_states()
 plt.show()
 
 # %%
-# **The checks and a simpler method.** An autoregression, whose order of about ten
-# years AIC chooses, is better at every horizon, and our bands hold too little: later
-# cycles are larger than the earlier ones that were fitted.
+# **The checks and a simpler method.** An autoregression of nine years, chosen by AIC,
+# is better at every horizon, and our bands hold too little: some later cycles are
+# larger than those that were fitted.
 beside(model, data.y, data.first, (1, 2, 3, 6))
 
 # %%
-# **What not to conclude.** The products of this year and the last say that large
-# cycles rise faster than they fall, which is known; they are no mechanism of the sun.
-# With `lags="auto"` the memory is eight years and the errors come close to those of
-# the autoregression (`scoreboard <../scoreboards/real.html>`_).
+# **What not to conclude.** That large cycles rise faster than they fall is known, and
+# the products of this year and the last may describe it; they are no mechanism of the
+# sun. With `lags="auto"` the memory is eight years and the errors come close to those
+# of the autoregression (`scoreboard <../scoreboards/real.html>`_).

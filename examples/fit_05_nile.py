@@ -22,8 +22,9 @@ model.plot_states()
 plt.show()
 
 # %%
-# **The checks and a simpler method.** An autoregression is about as good: there is
-# little to predict. All held-out rows are in our bands, which are too wide.
+# **The checks and a simpler method.** An autoregression is as good one year ahead and
+# somewhat better after that: there is little to predict. All held-out rows are in our
+# bands, which are too wide.
 beside(model, data.y, data.first, (1, 2, 5))
 
 # %%

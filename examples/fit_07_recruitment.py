@@ -37,6 +37,6 @@ beside(model, fish, data.first, (1, 3, 6), index)
 # Shumway and Stoffer, *Time Series Analysis and Its Applications*, chose 12 + 0.8
 # recruits - 21 soi by hand from lagged correlations, with the same delay.
 #
-# **What not to conclude.** A delay in an equation is no experiment: sea temperature
-# drives the index and the fish. A few months are far outside the normal distribution,
-# so bands hold 77 to 87 % in place of 90 %.
+# **What not to conclude.** A delay in an equation is no experiment: something else
+# may drive the index and the fish. A few months are far outside the normal
+# distribution, so bands hold 77 to 87 % in place of 90 %.

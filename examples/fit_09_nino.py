@@ -25,12 +25,12 @@ model.plot_residuals()
 plt.show()
 
 # %%
-# **The checks and a simpler method.** An autoregression of a higher order, without
-# the season, is as good: twelve rows of memory contain the season.
+# **The checks and a simpler method.** An autoregression of order 26, by AIC, without
+# the season as input, is as good: two years of memory contain the season.
 beside(model, data.y, data.first, (1, 3, 6, 12), data.inputs)
 
 # %%
 # **What not to conclude.** A few coefficients that forecast the season well say
-# little about El Nino, the part that is hard: at three months bands hold too little,
-# since the large events of 1997 are not like the years of the fit. `lags="auto"` with
-# `degree=2` finds a better equation (`scoreboard <../scoreboards/real.html>`_).
+# little about El Nino, the part that is hard: at three months bands hold too little;
+# the large event of 1997 is among the held-out years. `lags="auto"` with `degree=2`
+# finds a better equation (`scoreboard <../scoreboards/real.html>`_).

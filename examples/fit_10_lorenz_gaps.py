@@ -30,6 +30,6 @@ axes = model.plot_states()
 # PySINDy's, needs every value of neighbouring rows, so gaps would have to be filled
 # first.
 #
-# **What not to conclude.** The process noise of these data is small and the fit takes
-# it to be larger: two columns have residuals that are smaller than expected, so that
-# bands of forecasts are too wide at first. Right terms are not yet right noises.
+# **What not to conclude.** That everything is right because the terms are: residuals
+# of two columns are smaller than the model expects, so that its bands of one step are
+# too wide there.
