@@ -1,5 +1,6 @@
 """What the scripts of the gallery share: data of the study, and printed checks."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ def say(model: gg.GraphGrad) -> None:
     print(f"Outcome: {model.outcome_}")
     print("\n".join(model.equations()))
     for line in (*model.doubts_, *model.check_residuals()):
-        print(f"- {line}")
+        print(textwrap.fill(f"- {line}", 88, subsequent_indent="  "))
 
 
 def beside(
