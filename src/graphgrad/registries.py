@@ -123,6 +123,7 @@ and the keyword arguments start, settings and callback."""
 
 CRITERIA = Registry(
     {
+        "beta-binomial": "solvers.criterion:BetaBinomialBIC",
         "ebic": "solvers.criterion:ExtendedBIC",
         "ebic-by-degree": "solvers.criterion:ExtendedBICByDegree",
         "bic": "solvers.criterion:BIC",

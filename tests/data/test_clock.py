@@ -287,6 +287,7 @@ def weekly():
     )
 
 
+@pytest.mark.slow
 def test_a_fit_knows_its_clock(weekly, tmp_path):
     model = gg.GraphGrad(degree=1).fit(weekly)
     assert (model.dt_, model.time_unit_, model.dynamics_) == (7, "day", "flow")

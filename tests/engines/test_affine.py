@@ -38,6 +38,7 @@ def _case(dynamics: str):
     return build, values, jnp.asarray(ys), jnp.asarray(trajectory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dynamics", ["map", "difference", "flow"])
 def test_score_is_the_derivative_of_the_log_likelihood(dynamics):
     with jax.enable_x64(True):
@@ -59,6 +60,7 @@ def test_score_is_the_derivative_of_the_log_likelihood(dynamics):
             np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_information_on_variances_is_the_curvature_on_average():
     """Of data from the model: -d2 log L / d(log variance)2, over many series."""
     with jax.enable_x64(True):

@@ -94,6 +94,7 @@ def _found(model, ys):
     return jax.jit(everything)(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [_plain, _panel])
 @pytest.mark.parametrize("dynamics", ["map", "flow"])
 def test_chunks_change_nothing(monkeypatch, x64, case, dynamics):
@@ -127,6 +128,7 @@ def test_chunks_are_scanned_in_order(monkeypatch, rows, reverse):
     np.testing.assert_array_equal(sums, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dynamics", ["map", "flow"])
 def test_memory_for_a_row_of_a_long_series_is_small(x64, dynamics):
     """Bytes, beside arguments and results; all rows at once take 1300 to 5400."""

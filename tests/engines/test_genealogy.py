@@ -71,6 +71,7 @@ def test_proposals_draw_the_same_before_the_loop(name, dynamics):
         )
 
 
+@pytest.mark.slow
 def test_scores_of_many_series_are_those_of_each():
     # The number of particles with descendants differs between them.
     model = gg.systems.lorenz63(dt=0.02).model()

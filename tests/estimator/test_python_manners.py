@@ -19,7 +19,7 @@ from sklearn.model_selection import TimeSeriesSplit, cross_validate
 import graphgrad as gg
 from graphgrad.confidence import Posterior
 from graphgrad.estimator import fitting
-from graphgrad.solvers.criterion import ExtendedBIC, ExtendedBICByDegree
+from graphgrad.solvers.criterion import ExtendedBIC, ExtendedBICByDegree, Terms
 from helpers.stubs import least_squares
 
 
@@ -148,7 +148,9 @@ def test_a_term_has_a_price_where_none_is_free():
     n = jnp.asarray(50.0)
     assert float(ExtendedBIC().flat(n, 0)) == pytest.approx(np.log(50))
     free = jnp.zeros((1, 2), bool)
-    found = ExtendedBICByDegree().penalties(n, free, np.array([[0, 1]]), 1)
+    found = ExtendedBICByDegree().penalties(
+        n, Terms.of(free, np.array([[0, 1]]), 1), free
+    )
     assert np.isfinite(np.asarray(found)).all()
 
 

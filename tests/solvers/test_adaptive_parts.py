@@ -41,7 +41,7 @@ from graphgrad.solvers.adaptive.unknowns import (
     observation_squares,
 )
 from graphgrad.solvers.adaptive.variances import NOISE_PRIOR, restricted
-from graphgrad.solvers.criterion import ExtendedBIC
+from graphgrad.solvers.criterion import ExtendedBIC, Terms
 from helpers.oracles import Laplace, linear_model
 
 # Weighted lasso.
@@ -740,14 +740,13 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
         seen,
         base=zeros,
         zero=zeros,
-        free=jnp.ones_like(zeros, bool),
         low=zeros - jnp.inf,
         high=zeros + jnp.inf,
         identity=zeros,
         linear_map=None,
         floor=noise,
         criterion=ExtendedBIC(),
-        penalty=jnp.ones_like(zeros),
+        terms=Terms.of(jnp.ones_like(zeros, bool), zeros.astype(int), 0),
         multiplier=jnp.array(1.0),
         trajectory=path.states,
         interpolated=jnp.zeros(T + 1, bool),

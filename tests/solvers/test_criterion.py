@@ -8,7 +8,9 @@ import pytest
 import graphgrad as gg
 from graphgrad.solvers.criterion import (
     CRITERIA,
+    BetaBinomialBIC,
     ExtendedBIC,
+    Terms,
     choose_criterion,
     observed_values,
     term_degrees,
@@ -17,6 +19,8 @@ from graphgrad.solvers.criterion import (
 
 DEGREES = np.array([[0, 1, 1, 2, 2, 2]] * 2)
 FREE = jnp.ones((2, 6), bool).at[1, 5].set(False)
+TERMS = Terms.of(FREE, DEGREES, 2)
+NONE = jnp.zeros((2, 6), bool)
 N = jnp.asarray(100.0)
 
 
@@ -24,12 +28,17 @@ N = jnp.asarray(100.0)
 def test_every_criterion_has_a_name_and_penalises_every_term(name):
     criterion = choose_criterion(name)
     assert criterion.name == name
-    found = criterion.penalties(N, FREE, DEGREES, 2)
+    found = criterion.penalties(N, TERMS, NONE)
     assert found.shape == FREE.shape
     assert (found > 0).all()
     # With one degree alone, each term has the same penalty.
-    same = criterion.penalties(N, FREE, np.zeros_like(DEGREES), 0)
+    one_degree = Terms.of(FREE, np.zeros_like(DEGREES), 0)
+    same = criterion.penalties(N, one_degree, NONE)
     np.testing.assert_allclose(same, criterion.flat(N, 11), rtol=1e-6)
+    # Nothing costs nothing, and a single term its penalty.
+    assert not criterion.row_totals(N, TERMS, NONE).any()
+    total = criterion.row_totals(N, TERMS, NONE.at[1, 3].set(True))
+    np.testing.assert_allclose(total, [0, found[1, 3]], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +57,7 @@ def test_every_criterion_has_a_name_and_penalises_every_term(name):
     ],
 )
 def test_penalties_by_hand(name, expected):
-    found = CRITERIA[name]().penalties(N, FREE, DEGREES, 2)
+    found = CRITERIA[name]().penalties(N, TERMS, NONE)
     np.testing.assert_allclose(found[0, [0, 1, 3]], expected, rtol=1e-6)
 
 
@@ -59,9 +68,49 @@ def test_the_extended_bic_between_bic_and_itself():
 
 
 def test_terms_are_penalised_by_their_degree_unless_another_criterion_is_named():
-    assert choose_criterion("auto").name == "ebic-by-degree"
-    with pytest.raises(ValueError, match="`criterion` must be one of 'ebic'"):
+    assert choose_criterion("auto").name == "beta-binomial"
+    with pytest.raises(ValueError, match="`criterion` must be one of 'beta-binomial'"):
         choose_criterion("mdl")
+
+
+@pytest.mark.parametrize("support", [[0, 1, 2], [1, 2, 7, 8], [3, 4, 9, 1]])
+def test_a_beta_binomial_prior_by_its_integral(support):
+    """The probability of terms of a degree, integrated out on a grid."""
+    support = NONE.ravel().at[jnp.array(support)].set(True).reshape(2, 6)
+    p = (np.arange(2_000_000) + 0.5) / 2_000_000
+    expected = 0.0
+    for k in (1, 2):
+        number = int(np.sum(FREE & (k == DEGREES)))
+        m = int(np.sum(support & (k == DEGREES)))
+        prior = (1 - p) ** (number * (4**k - 1))
+        chances = [p**j * (1 - p) ** (number - j) for j in (m, 0)]
+        some, none = (np.mean(prior * chance) for chance in chances)
+        expected -= 2 * np.log(some / none)
+    expected += 2 * np.log(2) * int(np.sum(support[:, 0]))  # constants
+    expected += np.log(100) * int(support.sum())
+    found = BetaBinomialBIC().row_totals(N, TERMS, support)
+    np.testing.assert_allclose(found.sum(), expected, rtol=1e-4)
+    assert ((found > 0) == support.any(axis=1)).all()
+
+
+def test_one_more_term_of_a_kind_costs_less_than_the_last():
+    criterion = BetaBinomialBIC()
+    supports = [NONE.at[0, 1:k].set(True) for k in (1, 2, 3)]
+    totals = [criterion.row_totals(N, TERMS, support).sum() for support in supports]
+    steps = np.diff(np.array(totals))
+    assert steps[1] < steps[0]
+    # What the search is told of a term lies between one more and the last one.
+    about = criterion.penalties(N, TERMS, supports[1])[0, 2]
+    assert steps[1] < about < steps[0]
+
+
+def test_stated_probabilities_beside_a_prior_that_counts():
+    stated = with_prior(BetaBinomialBIC(), {"x1": 0.5}, gg.Polynomial(2, 2), None)
+    support = NONE.at[:, 1:3].set(True)
+    others = NONE.at[:, 2].set(True)
+    found = stated.row_totals(N, TERMS, support)
+    expected = BetaBinomialBIC().row_totals(N, TERMS, others) + np.log(100)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_stated_probabilities():
@@ -69,7 +118,7 @@ def test_stated_probabilities():
     stated = {"a b": 0.5, "degree 2": 0.01, "a": 0.999}
     found = with_prior(choose_criterion("bic"), stated, library, ["a", "b"])
     assert found.name == "bic"
-    penalties = found.penalties(N, FREE, DEGREES, 2)[0]
+    penalties = found.penalties(N, TERMS, NONE)[0]
     high = np.log(100) + 2 * np.log(99)
     expected = [np.log(100), 0, np.log(100), high, np.log(100), high]
     np.testing.assert_allclose(penalties, expected, rtol=1e-5)

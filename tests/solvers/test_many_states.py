@@ -20,6 +20,7 @@ MODULE = import_module("graphgrad.engines.information")
 NOISES = ("state_noise", "observation_noise")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_derivative_of_monomials_is_that_of_automatic_differentiation(degree):
     library = gg.Polynomial(3, degree)
@@ -30,6 +31,7 @@ def test_derivative_of_monomials_is_that_of_automatic_differentiation(degree):
     np.testing.assert_allclose(library.derivative(C, x), expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_derivative_of_a_sum_of_libraries():
     library = gg.Polynomial(2, 2) + gg.trigonometric_terms(2)
     rng = np.random.default_rng(0)
@@ -39,6 +41,7 @@ def test_derivative_of_a_sum_of_libraries():
     np.testing.assert_allclose(library.derivative(C, x), expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_two_points_a_row_have_the_same_means_and_on_average_covariances():
     model = gg.systems.lorenz63(dt=0.02).model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=64)[1]
@@ -72,6 +75,7 @@ def _separate_states(n):
     return model, ys, smoothed.means()
 
 
+@pytest.mark.slow
 def test_information_by_equation_is_the_diagonal_of_the_joint_one():
     model, ys, states = _separate_states(3)
     active = jnp.broadcast_to(jnp.arange(4), (3, 4))
@@ -82,6 +86,7 @@ def test_information_by_equation_is_the_diagonal_of_the_joint_one():
     np.testing.assert_allclose(rows.coefficients, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_information_of_own_states_is_exact_for_states_that_do_not_act_on_others(
     monkeypatch,
 ):
@@ -95,6 +100,7 @@ def test_information_of_own_states_is_exact_for_states_that_do_not_act_on_others
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_information_on_variances_is_exact_for_states_that_do_not_act_on_others(
     monkeypatch,
 ):
@@ -127,6 +133,7 @@ def _problem(rows, size):
     ), truth
 
 
+@pytest.mark.slow
 def test_terms_by_equation_are_those_of_all_equations_together():
     problem, truth = _problem(3, 6)
     found = _best_by_rows(problem, jnp.asarray(100))

@@ -3,12 +3,14 @@
 from itertools import combinations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import graphgrad as gg
 from graphgrad.solvers.adaptive import search
 from graphgrad.solvers.adaptive.rivals import WINDOW, Rival, _Block, _near
+from graphgrad.solvers.criterion import BetaBinomialBIC, Terms, term_degrees
 
 KEY = jax.random.key(0)
 
@@ -96,8 +98,13 @@ def test_a_rise_is_that_of_a_refit_with_these_terms(neuron, x64):
     # Next to no penalty: all terms that are left stay.
     refit = gg.adaptive(KEY, ys, model, constraints=forbidden, weight=1e-6)
     np.testing.assert_array_equal(refit.support(), supports[0])
-    prices = np.asarray(found.term_prices)
-    change = prices[supports[0]].sum() - prices[found.support()].sum()
+    degrees = np.broadcast_to(term_degrees(model.library), supports[0].shape)
+    all_terms = Terms.of(jnp.ones(degrees.shape, bool), degrees, 3)
+    penalties = [
+        BetaBinomialBIC().row_totals(jnp.asarray(200.0), all_terms, each).sum()
+        for each in (jnp.asarray(supports[0]), jnp.asarray(found.support()))
+    ]
+    change = float(penalties[0] - penalties[1])
     rise = 2 * float(found.log_likelihood - refit.log_likelihood) + change
     assert float(found.alternative_rises[0]) == pytest.approx(rise, abs=0.1)
     np.testing.assert_allclose(

@@ -7,12 +7,12 @@ the better. A new one is a final class here, or in a file of its own, and a line
 
 from abc import abstractmethod
 from collections.abc import Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Num
 
 from .. import registries
 from ..checks import check_choice, check_positive
@@ -38,32 +38,68 @@ class AbstractCriterion(eqx.Module):
 
     @abstractmethod
     def penalties(
-        self,
-        n: Float[Array, ""],
-        free: Bool[Array, "R K"],
-        degrees: Int[Array | np.ndarray, "R K"],
-        highest: int,
+        self, n: Float[Array, ""], terms: "Terms", support: Bool[Array, "R K"]
     ) -> Float[Array, "R K"]:
-        """Penalty of each parameter.
+        """Penalty of each parameter, beside those of a support.
 
         Args:
             n: Number of observed values.
-            free: Which parameters might be nonzero.
-            degrees: Degree of the term of each.
-            highest: Highest of the degrees.
+            terms: The parameters.
+            support: Those that are not zero.
         """
 
+    @abstractmethod
+    def row_totals(
+        self, n: Float[Array, ""], terms: "Terms", support: Bool[Array, "R K"]
+    ) -> Float[Array, "R"]:
+        """Penalty of a support, of which each row has its share; arguments as above."""
 
-class AbstractFlatCriterion(AbstractCriterion):
+
+class Terms(NamedTuple):
+    """The parameters of a fit, each of which is that of a term.
+
+    Attributes:
+        free: Which parameters might be nonzero.
+        kinds: For each degree, which parameters are of terms of that degree.
+    """
+
+    free: Bool[Array, "R K"]
+    kinds: Bool[Array, "D R K"]
+
+    @classmethod
+    def of(
+        cls,
+        free: Bool[Array, "R K"],
+        degrees: Int[Array | np.ndarray, "R K"],
+        most: int,
+    ) -> "Terms":
+        """The parameters with their degrees, the highest of which is `most`."""
+        return cls(free, jnp.arange(most + 1)[:, None, None] == degrees)
+
+    def numbers(self) -> Int[Array, "D"]:
+        """How many parameters of each degree might be nonzero."""
+        return jnp.sum(self.free & self.kinds, axis=(1, 2))
+
+
+class AbstractAdditiveCriterion(AbstractCriterion):
+    """A criterion whose penalty of a term is the same beside all others."""
+
+    def row_totals(
+        self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
+    ) -> Float[Array, "R"]:
+        return jnp.sum(jnp.where(support, self.penalties(n, terms, support), 0), axis=1)
+
+
+class AbstractFlatCriterion(AbstractAdditiveCriterion):
     """A criterion with one penalty for terms of all degrees."""
 
     def penalties(
         self,
         n: Float[Array, ""],
-        free: Bool[Array, "R K"],
-        degrees: Int[Array | np.ndarray, "R K"],  # noqa: ARG002
-        highest: int,  # noqa: ARG002
+        terms: Terms,
+        support: Bool[Array, "R K"],  # noqa: ARG002
     ) -> Float[Array, "R K"]:
+        free = terms.free
         return jnp.broadcast_to(self.flat(n, jnp.sum(free)), free.shape)
 
 
@@ -89,17 +125,12 @@ class ExtendedBIC(AbstractFlatCriterion):
         return jnp.log(n) + 2 * self.strength * jnp.log(p)
 
 
-class ExtendedBICByDegree(AbstractCriterion):
+class ExtendedBICByDegree(AbstractAdditiveCriterion):
     """log n + 2 log p_k + 4 k log 2 for each of the p_k terms of degree k.
 
     The prior behind it falls to a quarter with every degree and is flat within one: the
     few terms of low degree have a lower penalty than the many of a high one.
-
-    Attributes:
-        fall: Multiple of k log 2; 4 for a quarter.
     """
-
-    fall: float = 4.0
 
     @property
     def name(self) -> str:
@@ -111,18 +142,66 @@ class ExtendedBICByDegree(AbstractCriterion):
     def penalties(
         self,
         n: Float[Array, ""],
-        free: Bool[Array, "R K"],
-        degrees: Int[Array | np.ndarray, "R K"],
-        highest: int,
+        terms: Terms,
+        support: Bool[Array, "R K"],  # noqa: ARG002
     ) -> Float[Array, "R K"]:
-        found = jnp.zeros(degrees.shape, n.dtype)
-        for k in range(highest + 1):
-            of_degree = degrees == k
-            p = jnp.sum(free & of_degree)
-            found = jnp.where(
-                of_degree, self.flat(n, p) + self.fall * k * np.log(2), found
-            )
-        return found
+        each = jnp.log(n) + 2 * jnp.log(_chances_against(n, terms))
+        return jnp.sum(each[:, None, None] * terms.kinds, axis=0)
+
+
+class BetaBinomialBIC(AbstractCriterion):
+    """BIC with a beta-binomial prior of the terms of each degree.
+
+    Terms of a degree enter with an unknown probability, the same for all p_k of them in
+    all equations, of distribution Beta(1, p_k (4^k - 1) + 1). Integrated out (Scott and
+    Berger, Ann. Stat. 38, 2010), the term after m others of its degree has the penalty
+    log n + 2 log((4^k p_k - m) / (m + 1)), at least log n: that of the extended BIC by
+    degree for the first one, and less the more there are of its kind.
+    """
+
+    @property
+    def name(self) -> str:
+        return "beta-binomial"
+
+    def flat(self, n: Float[Array, ""], p: Int[Array, ""] | int) -> Float[Array, ""]:
+        return ExtendedBIC().flat(n, p)
+
+    def penalties(
+        self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
+    ) -> Float[Array, "R K"]:
+        """Half way between those of one term more and of the last one."""
+        number = jnp.sum(support & terms.kinds, axis=(1, 2))
+        each = self._after(n, terms, jnp.maximum(number - 0.5, 0))
+        return jnp.sum(each[:, None, None] * terms.kinds, axis=0)
+
+    def row_totals(
+        self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
+    ) -> Float[Array, "R"]:
+        mine = (support & terms.kinds).reshape(len(terms.kinds), -1)
+        before = jnp.cumsum(mine, axis=1) - mine
+        each = jnp.where(mine, self._after(n, terms, before.T).T, 0)
+        # Rows share alike what all terms of a degree cost: their order means nothing.
+        numbers = jnp.sum(mine, axis=1)
+        mean = jnp.sum(each, axis=1) / jnp.maximum(numbers, 1)
+        return jnp.sum(support & terms.kinds, axis=2).T @ mean
+
+    def _after(
+        self, n: Float[Array, ""], terms: Terms, before: Num[Array, "*L D"]
+    ) -> Float[Array, "*L D"]:
+        """Penalty of a term of each degree after others of it."""
+        # The constant of one equation tells nothing of that of another.
+        before = before * (jnp.arange(len(terms.kinds)) > 0)
+        against = (_chances_against(n, terms) - before) / (before + 1)
+        return jnp.log(n) + 2 * jnp.log(jnp.maximum(against, 1))
+
+
+def _chances_against(n: Float[Array, ""], terms: Terms) -> Float[Array, "D"]:
+    """4^k p_k: of a prior that is flat within a degree and falls from each to the next.
+
+    To a quarter with every degree.
+    """
+    p = jnp.maximum(terms.numbers().astype(n.dtype), 1)  # none if all are given
+    return p * 4.0 ** jnp.arange(len(p), dtype=n.dtype)
 
 
 class StatedPrior(AbstractCriterion):
@@ -147,15 +226,25 @@ class StatedPrior(AbstractCriterion):
         return self.criterion.flat(n, p)
 
     def penalties(
-        self,
-        n: Float[Array, ""],
-        free: Bool[Array, "R K"],
-        degrees: Int[Array | np.ndarray, "R K"],
-        highest: int,
+        self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
     ) -> Float[Array, "R K"]:
-        others = self.criterion.penalties(n, free, degrees, highest)
-        stated = jnp.log(n) + 2 * jnp.log((1 - self.chances) / self.chances)
-        return jnp.where(jnp.isnan(stated), others, jnp.maximum(stated, 0))
+        others = self.criterion.penalties(n, terms, support)
+        return jnp.where(self._is_stated, self._stated(n), others)
+
+    def row_totals(
+        self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
+    ) -> Float[Array, "R"]:
+        others = self.criterion.row_totals(n, terms, support & ~self._is_stated)
+        stated = jnp.where(support & self._is_stated, self._stated(n), 0)
+        return others + jnp.sum(stated, axis=1)
+
+    @property
+    def _is_stated(self) -> Bool[Array, "M"]:
+        return ~jnp.isnan(self.chances)
+
+    def _stated(self, n: Float[Array, ""]) -> Float[Array, "M"]:
+        against = (1 - self.chances) / self.chances
+        return jnp.maximum(jnp.log(n) + 2 * jnp.log(against), 0)
 
 
 class BIC(AbstractFlatCriterion):
@@ -188,10 +277,10 @@ def choose_criterion(name: str) -> AbstractCriterion:
     """The criterion of a name.
 
     Args:
-        name: One of `CRITERIA`; or `"auto"`, the extended BIC by degree.
+        name: One of `CRITERIA`; or `"auto"`, the BIC with a beta-binomial prior.
     """
     if name == "auto":
-        return ExtendedBICByDegree()
+        return BetaBinomialBIC()
     return CRITERIA[check_choice("criterion", name, CRITERIA)]()
 
 

@@ -101,7 +101,7 @@ def ascend(
         verdict = verdict._replace(maximum=verdict.maximum | given_up)
     decision = _decide(reached, verdict, state)
     gain = _gain(state, engine, most_here)
-    maximum = _maximum(point, state, decision.change, step.metric, step.inverse)
+    maximum = _maximum(point, state, plan, decision.change, step.metric, step.inverse)
     return _record(state, point, step, verdict, reached, decision, gain), maximum
 
 
@@ -119,12 +119,13 @@ def survey(
     metric = damped(model.information.coefficients, damping_of(state, engine))
     inside = model.support.reshape(model.active.shape)
     inverse = jax.vmap(inverse_on)(metric, inside)
-    return _maximum(point, state, jnp.array(True), metric, inverse)
+    return _maximum(point, state, plan, jnp.array(True), metric, inverse)
 
 
 def _maximum(
     point: Point,
     state: Exchange,
+    plan: Plan,
     reached: Bool[Array, ""],
     metric: Float[Array, "*R k k"],
     inverse: Float[Array, "*R k k"],
@@ -141,6 +142,7 @@ def _maximum(
         gradient=model.gradient,
         metric=metric,
         inverse=inverse,
+        penalties=plan.term_penalties(point.support),
         noise_information=model.information.noise,
     )
 
@@ -213,7 +215,7 @@ def _reached(
     point: Point, step: ScoringStep, verdict: _Verdict, plan: Plan
 ) -> Candidate:
     """The candidate at a point."""
-    penalties = jnp.where(point.support, plan.term_penalties, 0)
+    penalties = plan.row_penalties(point.support)
     deviances = row_deviances(point.model.data.squares(), point.unknowns, plan)
     return Candidate(
         unknowns=point.unknowns,
@@ -221,7 +223,7 @@ def _reached(
         trajectory=point.model.sweep.path,
         log_likelihood=verdict.level,
         criterion=-2 * verdict.level + jnp.sum(penalties),
-        row_criteria=deviances + jnp.sum(penalties, axis=1),
+        row_criteria=deviances + penalties,
         decrement=step.decrement,
     )
 

@@ -134,7 +134,7 @@ def solution_at(
     )
     quadratic = matrix, at_end.gradient + matrix @ here
     multiples = jnp.asarray(2.0 ** np.arange(6, -3.5, -0.5), matrix.dtype)
-    penalty = gather(plan.term_penalties, active).ravel()
+    penalty = gather(at_end.penalties, active).ravel()
     flat = plan.criterion.flat(observed_values(plan.ys), jnp.sum(plan.free))
     signs = one_sign(low, high)
     path = subset_path(
@@ -199,7 +199,7 @@ def solution_at(
         engine=reason,
         substeps=substeps_of(model),
         noise_free=~plan.free_noise & ("state_noise" in learn),
-        term_prices=_coefficient_penalties(plan),
+        term_prices=_coefficient_penalties(at_end.penalties, plan),
         penalty_multiplier=plan.multiplier,
         criterion_name=plan.criterion.name,
         alternative_coefficients=jnp.zeros((0, *plan.base.shape), matrix.dtype),
@@ -225,10 +225,12 @@ def moves_states(
     return jnp.any((departures != 0) & ~constant)
 
 
-def _coefficient_penalties(plan: Plan) -> Float[Array, "Nx M"]:
+def _coefficient_penalties(
+    penalties: Float[Array, "R K"], plan: Plan
+) -> Float[Array, "Nx M"]:
     """Penalty of each coefficient; the least of the parameters that move it."""
     if plan.linear_map is None:
-        return plan.term_penalties
-    moving = jnp.where(plan.linear_map != 0, plan.term_penalties[0], jnp.inf)
+        return penalties
+    moving = jnp.where(plan.linear_map != 0, penalties[0], jnp.inf)
     least = jnp.min(moving, axis=1)
     return jnp.where(jnp.isfinite(least), least, 0).reshape(plan.base.shape)

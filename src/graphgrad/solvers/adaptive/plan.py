@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ...model import StateSpaceModel
-from ..criterion import AbstractCriterion
+from ..criterion import AbstractCriterion, Terms, observed_values
 from .unknowns import Unknowns, build
 
 
@@ -23,7 +23,6 @@ class Plan(NamedTuple):
         base: Where coefficients that are not looked for stay: zero, the identity for
             rates, or what is known.
         zero: Coefficients that count as zero: none, or the identity for rates.
-        free: Which parameters are looked for.
         low: Lowest values of the parameters, zero or less.
         high: Highest ones, zero or more.
         identity: Parameters of a map that leaves states as they are, as far as it can.
@@ -31,7 +30,7 @@ class Plan(NamedTuple):
             is its own.
         floor: Lowest variances that the state noise may have.
         criterion: By which terms are chosen.
-        penalty: The criterion's, of each parameter.
+        terms: Which parameters are looked for, and the degrees of their terms.
         multiplier: Of the penalties.
         trajectory: The data as states x_0..x_T.
         interpolated: Where that is a guess across a long gap, or before all data.
@@ -45,14 +44,13 @@ class Plan(NamedTuple):
     model: StateSpaceModel
     base: Float[Array, "Nx M"]
     zero: Float[Array, "Nx M"]
-    free: Bool[Array, "R K"]
     low: Float[Array, "R K"]
     high: Float[Array, "R K"]
     identity: Float[Array, "R K"]
     linear_map: Float[Array, "n P"] | None
     floor: Float[Array, "Nx"]
     criterion: AbstractCriterion
-    penalty: Float[Array, "R K"]
+    terms: Terms
     multiplier: Float[Array, ""]
     trajectory: Float[Array, "T_plus_1 Nx"]
     interpolated: Bool[Array, "T_plus_1"]
@@ -61,14 +59,24 @@ class Plan(NamedTuple):
     sources: Int[Array, "Nx"]
 
     @property
+    def free(self) -> Bool[Array, "R K"]:
+        """Which parameters are looked for."""
+        return self.terms.free
+
+    @property
     def exact(self) -> Bool[Array, "Nx"]:
         """States whose equation is known without noise: others a step before."""
         return self.sources >= 0
 
-    @property
-    def term_penalties(self) -> Float[Array, "R K"]:
-        """What each parameter costs in this fit."""
-        return self.multiplier * self.penalty
+    def term_penalties(self, support: Bool[Array, "R K"]) -> Float[Array, "R K"]:
+        """What each parameter costs in this fit, beside those of a support."""
+        n = observed_values(self.ys)
+        return self.multiplier * self.criterion.penalties(n, self.terms, support)
+
+    def row_penalties(self, support: Bool[Array, "R K"]) -> Float[Array, "R"]:
+        """What a support costs in this fit, by equation."""
+        n = observed_values(self.ys)
+        return self.multiplier * self.criterion.row_totals(n, self.terms, support)
 
     @property
     def moves(self) -> Float[Array, ""]:

@@ -35,6 +35,7 @@ class Maximum(NamedTuple):
         gradient: Of the log-likelihood, in the active parameters.
         metric: Information on these: a matrix, or one for each equation.
         inverse: Of the metric on the support, zeros elsewhere.
+        penalties: Of all parameters, beside the support.
         noise_information: On the logarithms of the variances; None if none is learnt.
     """
 
@@ -47,6 +48,7 @@ class Maximum(NamedTuple):
     gradient: Float[Array, "n"]
     metric: Float[Array, "*R k k"]
     inverse: Float[Array, "*R k k"]
+    penalties: Float[Array, "R K"]
     noise_information: Float[Array, "m m"] | None
 
 
@@ -59,7 +61,7 @@ def propose(maximum: Maximum, plan: Plan) -> Candidate:
             maximum.unknowns.parameters,
             plan.low,
             plan.high,
-            plan.term_penalties,
+            maximum.penalties,
             maximum.support,
         )
     )

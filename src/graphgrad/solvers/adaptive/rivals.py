@@ -47,7 +47,7 @@ def rivals(maximum: Maximum, plan: Plan) -> list[Rival]:
         np.take_along_axis(np.asarray(values), active, axis=1)
         for values in (
             maximum.unknowns.parameters,
-            plan.term_penalties,
+            maximum.penalties,
             plan.low,
             plan.high,
             plan.free,

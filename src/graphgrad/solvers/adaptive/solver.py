@@ -89,8 +89,8 @@ def adaptive(
         constraints: What is known of the equations, by `known`, `forbid`, `sign`,
             `only_edges`, `bounds`, `conserve` and `equal`.
         states: Names by which the constraints call the states and then the inputs.
-        criterion: By which terms are chosen: `"ebic"`, `"ebic-by-degree"`, `"bic"` or
-            `"aic"`. `"auto"`: extended BIC by degree.
+        criterion: By which terms are chosen: `"beta-binomial"`, `"ebic"`,
+            `"ebic-by-degree"`, `"bic"` or `"aic"`. `"auto"`: `"beta-binomial"`.
         prior: Probabilities that terms enter an equation, by their names or, as
             `"degree 3"`, for all of a degree; those of the criterion if not stated.
         weight: Multiplier of the penalties that the criterion puts on terms.

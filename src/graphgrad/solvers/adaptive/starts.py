@@ -13,7 +13,7 @@ from ...model import (
     filled,
     in_long_gaps,
 )
-from ..criterion import AbstractCriterion, observed_values, term_degrees
+from ..criterion import AbstractCriterion, Terms, term_degrees
 from .annealing import Annealing
 from .annealing_start import begin, squared_steps
 from .plan import Plan
@@ -67,13 +67,11 @@ def _plan(
     trajectory = _delayed(trajectory, model, sources)
     # The first state is no datum.
     interpolated = jnp.concatenate([jnp.array([True]), long_gaps(ys, model)])
-    free = jnp.asarray(constraints.free)
     return Plan(
         ys=ys,
         model=model,
         base=jnp.asarray(constraints.base, ys.dtype),
         zero=jnp.asarray(constraints.zero, ys.dtype),
-        free=free,
         low=jnp.asarray(constraints.low, ys.dtype),
         high=jnp.asarray(constraints.high, ys.dtype),
         identity=jnp.asarray(constraints.identity, ys.dtype),
@@ -82,7 +80,7 @@ def _plan(
         else jnp.asarray(constraints.linear_map, ys.dtype),
         floor=_floor(trajectory, model, learn, sources >= 0),
         criterion=criterion,
-        penalty=_penalty(ys, criterion, model, constraints, free),
+        terms=_terms(model, constraints),
         multiplier=multiplier,
         trajectory=trajectory,
         interpolated=interpolated,
@@ -114,14 +112,8 @@ def long_gaps(ys: Array, model: StateSpaceModel) -> Array:
     return in_long_gaps(ys, jnp.cumsum(pace), LONG_GAP)
 
 
-def _penalty(
-    ys: Array,
-    criterion: AbstractCriterion,
-    model: StateSpaceModel,
-    constraints: ConstraintSet,
-    free: Array,
-) -> Float[Array, "R K"]:
-    """The criterion's penalty of each parameter."""
+def _terms(model: StateSpaceModel, constraints: ConstraintSet) -> Terms:
+    """The parameters with the degrees of their terms."""
     degrees = np.broadcast_to(term_degrees(model.library), constraints.base.shape)
     highest = int(degrees.max())
     if (
@@ -131,7 +123,7 @@ def _penalty(
             jnp.asarray(constraints.linear_map) != 0, degrees.reshape(-1, 1), 0
         )
         degrees = jnp.max(moved, axis=0, initial=0)[None]
-    return criterion.penalties(observed_values(ys), free, degrees, highest)
+    return Terms.of(jnp.asarray(constraints.free), degrees, highest)
 
 
 def _floor(
