@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check soak bench format lock browser clean
+.PHONY: demo test check soak bench docs release format lock browser clean
 
 demo: $(READY)  ## noisy Lorenz data in; equations, graph and scores out
 	$(BIN)/graphgrad demo
@@ -30,8 +30,18 @@ SOAK ?= --minutes 60
 soak: $(READY)  ## hostile inputs, damaged files and kills for an hour; SOAK="--minutes 5"
 	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
 
-bench: $(READY)  ## speed, written into docs/speed.md; needs a machine with nothing else to do
+bench: $(READY)  ## speed, written into docs/scoreboards/speed.md; needs a machine with nothing else to do
 	$(BIN)/python -m benchmarks.speed
+
+# Warnings are errors. The gallery is executed: a minute, or four without compiled
+# programs on disk; GRAPHGRAD_GALLERY=off leaves that out, to look at other pages.
+docs: $(READY)  ## the site, in build/site: no network is needed
+	rm -rf build/site docs/gallery docs/reference/api
+	$(BIN)/python -m sphinx -W --keep-going -E -q -b html docs build/site
+	$(BIN)/python docs/scripts/check_site.py build/site
+
+release:  ## wheel, source archive and site of the last commit, from a clean clone, in dist/
+	sh docs/scripts/release.sh dist "$(PYTHON)"
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -53,4 +63,4 @@ browser: $(READY)
 	@sh tests/browser.sh $(VENV)/browser
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build docs/gallery docs/reference/api

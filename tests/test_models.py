@@ -1,4 +1,4 @@
-"""Models of known structure: their constraints are exact. docs/recipes.md fits them."""
+"""Models of known structure: constraints are exact; docs/howto/recipes.md fits them."""
 
 import numpy as np
 import pandas as pd

@@ -1,8 +1,8 @@
-"""Measure speed, and write tables and a picture into docs/speed.md.
+"""Measure speed, and write tables and a picture into docs/scoreboards/speed.md.
 
     make bench                                  # up to T = 10 000: some minutes
     python -m benchmarks.speed --long           # up to T = 100 000
-    python -m benchmarks.speed --quick --docs /tmp/docs    # does it work?
+    python -m benchmarks.speed --quick --docs /tmp/speed   # does it work?
 
 Needs a machine with nothing else to do.
 """
@@ -91,14 +91,14 @@ with one more row in the same process:
 Compiled fits: best and slowest of the repeats, F1 of the support, and peak memory of
 the process with its compilation. Beside them PySINDy's STLSQ on the same data: one fit
 with its default threshold, and the threshold with the lowest BIC on the grid of the
-[scoreboards](scoreboards.md). A ratio above 1 means that graphgrad takes longer.
+[scoreboards](flows.md). A ratio above 1 means that graphgrad takes longer.
 
 {compiled_table(measured)}
 
-![Time of a compiled fit against length and number of states](plots/speed.png)
+![Time of a compiled fit against length and number of states](speed.png)
 
 Value and gradient of the log-likelihood by a particle filter, on one core, in double
-precision ([speed-particles.md](speed-particles.md)):
+precision ([particle filters](speed-particles.md)):
 
 {particles}"""
 
@@ -155,15 +155,18 @@ def draw(measured: list[Row], file: Path) -> None:
 
 
 def main() -> None:
-    parser = arguments("Measure speed, and write it into docs/speed.md.")
+    parser = arguments("Measure speed, and write it into docs/scoreboards/speed.md.")
     parser.add_argument(
-        "--docs", type=Path, default=ROOT / "docs", help="folder with speed.md"
+        "--docs",
+        type=Path,
+        default=ROOT / "docs" / "scoreboards",
+        help="folder with speed.md",
     )
     options = parser.parse_args()
     # Fits first: this process must be small for their peak memory.
     measured = list(shown(rows(long=options.long, quick=options.quick)))
     particles = particles_table(3 if options.quick else None)
-    draw(measured, options.docs / "plots" / "speed.png")
+    draw(measured, options.docs / "speed.png")
     write_section(options.docs / "speed.md", section(measured, particles))
 
 

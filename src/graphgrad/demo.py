@@ -36,7 +36,8 @@ def demo_data() -> Path:
     """A CSV file of the Lorenz system, noisy and with gaps.
 
     200 rows, 0.02 apart, with measurement noise of standard deviation 1; a tenth of the
-    values is missing, and 15 rows are empty. `docs/demo_data.py` generates them.
+    values is missing, and 15 rows are empty. `docs/scripts/demo_data.py`
+    generates them.
     """
     return Path(str(files("graphgrad") / "lorenz.csv"))
 

@@ -170,7 +170,7 @@ def test_a_late_fit_is_said_once():
 def test_expectations_are_near_measured_fits(
     states, terms, rows, kind, seconds, gigabytes
 ):
-    """Within a factor of 2 of `docs/speed.md`, with compiled programs."""
+    """Within a factor of 2 of `docs/scoreboards/speed.md`, with compiled programs."""
     expected = duration(rows, states, terms, kind) - COMPILING[kind]
     assert 0.5 < expected / seconds < 2
     if gigabytes is not None:

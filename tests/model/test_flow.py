@@ -287,7 +287,7 @@ def fitted():
 
 @pytest.mark.slow
 def test_lorenz_comes_out_with_the_numbers_that_everybody_knows(fitted):
-    """One series; how often others come out right is in docs/scoreboards.md."""
+    """One series; how often others come out right is in docs/scoreboards/flows.md."""
     assert fitted.dynamics_ == "flow"
     assert fitted.outcome_ == "converged"
     np.testing.assert_array_equal(fitted.coef_ != 0, A != 0)

@@ -208,7 +208,7 @@ def test_a_model_that_lost_the_track_is_an_outcome():
 
 @pytest.mark.slow
 def test_lorenz_as_stated_ends_with_an_outcome_that_says_so():
-    """The paper's own example; see docs/paper.md for more seeds and more steps."""
+    """The paper's own example; docs/explanation/paper.md has more seeds and steps."""
     system = gg.systems.lorenz63()
     ys = system.simulate(
         jax.random.key(0), steps=25, bounded=True, scheme="euler"
@@ -268,7 +268,7 @@ def test_at_most_six_compilations_at_200_steps():
 
 @pytest.mark.slow
 def test_b_graphgrad_recovers_a_damped_linear_system(x64):
-    """F1 is 1 for seeds 0 to 4; with 100 particles for ten seeds, see docs/paper.md."""
+    """F1 is 1 for seeds 0 to 4; docs/explanation/paper.md has ten."""
     model = gg.systems.damped_oscillator().model(dynamics="map")
     ys = gg.simulate(jax.random.key(0), model, steps=50).observations
     settings = gg.GradientSteps(particle_filter=gg.ParticleFilter(30))

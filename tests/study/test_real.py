@@ -179,6 +179,7 @@ def test_the_command_stores_resumes_and_writes_the_page(monkeypatch, tmp_path):
     assert len(calls) == 1
     page = (tmp_path / "real.md").read_text()
     assert "| nile | converged | 1 | 0.000" in page
+    assert "## nile" in (tmp_path / "real" / "sets.md").read_text()
     assert (tmp_path / "real" / "errors.png").stat().st_size > 1000
     wrong = CliRunner().invoke(app, [*arguments, "AR", *places[:2], "--cells", "x"])
     assert wrong.exit_code != 0

@@ -429,13 +429,18 @@ def test_scoreboards_have_a_page_of_their_own(tmp_path):
     arguments = ["reproduce", "page", "--out", str(tmp_path), "--store"]
     result = CliRunner().invoke(app, [*arguments, str(tmp_path / "s.sqlite")])
     assert result.exit_code == 0, result.output
-    page = (tmp_path / "scoreboards.md").read_text()
-    assert "## flows: 33 flows of dysts" in page
+    page = (tmp_path / "flows" / "flows.md").read_text()
+    assert "# flows: 33 flows of dysts" in page
     assert "- 100/period 1 %: Finance (1 of 3)." in page
     assert "- 12/period 1 %: none." in page
-    assert "flows" not in (tmp_path / "reproducing.md").read_text()
-    made = {path.name for path in (tmp_path / "scoreboards").iterdir()}
-    assert made == {"flows.csv", "flows.tex", "flows.png", "flows-systems.csv"}
+    brief = (tmp_path / "flows.md").read_text()
+    assert "## 33 flows of dysts" in brief
+    assert "[flows](flows/flows.md)" in brief
+    assert "\n\nflows/flows\n```" in brief
+    assert "dysts" not in (tmp_path / "paper.md").read_text()
+    made = {path.name for path in (tmp_path / "flows").iterdir()}
+    files = ("flows.csv", "flows.tex", "flows.png", "flows-systems.csv", "flows.md")
+    assert made == {*files}
 
 
 def test_cells_that_are_not_there_are_told_without_all_that_are():

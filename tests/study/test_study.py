@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from graphgrad.cli import app
 from graphgrad.study import cluster, credentials, evidence
 from graphgrad.study.blocks import blocks
+from graphgrad.study.checks_page import checks_page
 from graphgrad.study.credentials import temporary_security
 from graphgrad.study.figures import FIGURES, png, ribbon
 from graphgrad.study.methods import METHODS
@@ -30,6 +31,7 @@ from graphgrad.study.records import as_csv, from_csv
 from graphgrad.study.running import run
 from graphgrad.study.store import Store
 from graphgrad.study.studies import STUDIES
+from graphgrad.study.study_page import study_page
 from graphgrad.study.summary import interval, merged, summarise
 from graphgrad.study.tables import latex, markdown
 from graphgrad.study.tasks import Row, run_task, tasks_of
@@ -533,10 +535,16 @@ def test_the_page_says_what_the_numbers_say():
     }
     with_yardstick = replace(study, methods=(evidence.YARDSTICK,))
     text = page([with_yardstick, idle], found)
+    checks = checks_page([with_yardstick], found)
     assert "| small | A small study | not run yet | 0 | 0.00 |" in text
-    assert "highest in lorenz63-d2, T=25: 50 %." in text
-    # Printed: 1.6 by B-GraphGrad, 2.4 by pMLE; the yardstick: 1.6.
-    assert "0 of 2 printed errors are below" in text
-    assert "| lorenz63-d2 | T=25 | 0.90 | 0.988 | 0.874 |" in text
-    assert "](reproducing/lorenz63-d2.png)" in text
-    assert "small.png" not in text
+    assert "[lorenz63-d2](paper/lorenz63-d2.md)" in text
+    assert "paper/small" not in text
+    for said in (text, checks):
+        assert "highest in lorenz63-d2, T=25: 50 %." in said
+        # Printed: 1.6 by B-GraphGrad, 2.4 by pMLE; the yardstick: 1.6.
+        assert "0 of 2 printed errors are below" in said
+    assert "| lorenz63-d2 | T=25 | 0.90 | 0.988 | 0.874 |" in checks
+    whole = study_page(with_yardstick, found[study.name], "more")
+    assert "](lorenz63-d2.png)" in whole
+    assert "](lorenz63-d2.csv)" in whole
+    assert "\nmore\n" in whole

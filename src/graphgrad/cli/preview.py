@@ -20,8 +20,8 @@ COMPILING = {"map": 10, "difference": 10, "flow": 14}
 PACE = 3.7e-5
 """Seconds of a fit of a map per row, state and term, with compiled programs.
 
-Within a factor of 2 of the fits in `docs/speed.md`, whose data have equations of such
-terms: 3 to 40 states, 100 to 1 000 000 rows.
+Within a factor of 2 of the fits in `docs/scoreboards/speed.md`, whose data have
+equations of such terms: 3 to 40 states, 100 to 1 000 000 rows.
 """
 
 PACE_OF_ALL = 3e-4

@@ -66,8 +66,8 @@ def reproduce(
       graphgrad reproduce lorenz63-d2 --methods lasso --cells T=25,T=50
       graphgrad reproduce all --workers 8
       graphgrad reproduce all --cluster tcp://10.0.0.1:8786
-      graphgrad reproduce page --out docs
-      graphgrad reproduce real --out docs
+      graphgrad reproduce page --out docs/scoreboards
+      graphgrad reproduce real --out docs/scoreboards
     """  # noqa: D301
     from ..checks import check_at_least
 
@@ -227,10 +227,12 @@ def _write_page(
     """Write the pages, with their figures and tables."""
     from ..files import write_whole
     from ..study.by_system import from_systems_csv
+    from ..study.checks_page import checks_page
     from ..study.figures import png
     from ..study.page import page
     from ..study.records import from_csv
-    from ..study.scoreboards import scoreboards
+    from ..study.scoreboards import scoreboards, wrong_systems
+    from ..study.study_page import study_page
     from ..study.summary import merged, summarise
 
     summaries, systems = {}, {}
@@ -248,15 +250,27 @@ def _write_page(
         _systems(study, store, realisations, folder)
         if (file := folder / f"{study.name}-systems.csv").is_file():
             systems[study.name] = from_systems_csv(file.read_text())
-    ours = [study for study in studies if study.folder == "scoreboards"]
-    papers = [study for study in studies if study.folder == "reproducing"]
+    ours = [study for study in studies if study.folder == "flows"]
+    papers = [study for study in studies if study.folder == "paper"]
     made = {
-        "reproducing.md": page(papers, summaries),
-        "scoreboards.md": scoreboards(ours, summaries, systems),
+        "paper.md": page(papers, summaries),
+        "paper/checks.md": checks_page(
+            [study for study in papers if summaries[study.name]], summaries
+        ),
+        "flows.md": scoreboards(ours, summaries),
     }
+    for study in studies:
+        if table := summaries[study.name]:
+            wrong = wrong_systems(systems.get(study.name, ()))
+            file = f"{study.folder}/{study.name}.md"
+            made[file] = study_page(study, table, wrong)
     for name, text in made.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(out / name, text.encode())
-        echo(f"Wrote {out / name}.", err=True)
+    echo(
+        f"Wrote {out / 'paper.md'}, {out / 'flows.md'} and one page per study.",
+        err=True,
+    )
 
 
 def _systems(study: "Study", store: "Store", realisations: int, out: Path) -> list[str]:

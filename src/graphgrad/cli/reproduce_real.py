@@ -41,7 +41,7 @@ def write_real(store: "Store", out: Path) -> None:
     """Print the table, and write the page with its figures."""
     from ..files import write_whole
     from ..study.real.figures import errors, forecasts
-    from ..study.real.page import page, summary, table
+    from ..study.real.page import page, sets_page, summary, table
     from ..study.real.runs import stored
     from ..study.real.scores import score_set
     from ..study.real.sets import SETS
@@ -54,6 +54,7 @@ def write_real(store: "Store", out: Path) -> None:
     echo(f"{summary(scores, results)}\n{table(scores, results)}")
     (out / "real").mkdir(parents=True, exist_ok=True)
     write_whole(out / "real.md", page(scores, results).encode())
+    write_whole(out / "real" / "sets.md", sets_page(scores, results).encode())
     write_whole(out / "real" / "errors.png", errors(scores))
     write_whole(out / "real" / "forecasts.png", forecasts(results))
     echo(f"Wrote {out / 'real.md'} and its figures.", err=True)

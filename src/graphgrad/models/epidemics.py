@@ -65,7 +65,7 @@ def seir(
 
     dS/dt = -infection S I, dE/dt = infection S I - onset E, dI/dt = onset E - recovery
     I, dR/dt = recovery I. A curve of the infected alone hardly tells the latent
-    period: `outcome_` may be `not_determined`, as in docs/recipes.md.
+    period: `outcome_` may be `not_determined`, as in docs/howto/recipes.md.
 
     Examples:
         >>> seir(population=1000).states

@@ -1,7 +1,7 @@
 """Saved fits: a header in JSON and arrays in NPZ, without pickle.
 
-`docs/format.md` describes the format. Reading executes nothing, unpacks nothing to
-disk, and checks everything before it is used.
+`docs/reference/format.md` describes the format. Reading executes nothing, unpacks
+nothing to disk, and checks everything before it is used.
 """
 
 from .reading import read as read

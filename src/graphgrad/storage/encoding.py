@@ -1,4 +1,4 @@
-"""Encode a fit as a header and arrays, as described in `docs/format.md`."""
+"""Encode a fit as a header and arrays, as described in `docs/reference/format.md`."""
 
 import dataclasses
 from importlib.metadata import version

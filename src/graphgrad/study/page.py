@@ -1,20 +1,20 @@
 """The page "Reproducing the paper", from the stored results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 
-from .evidence import Below, RanAway, Scores, errors, ran_away, scores
-from .plan import Study
-from .printed import not_stated
-from .summary import Summaries, Summary
-from .tables import made_with, markdown
+from .checks_page import checks_in_brief
+from .plan import Cell, Study
+from .study_page import NOTE, table, toctree, versions, what_was_run
+from .summary import Summaries
 
-HEAD = """\
-# Reproducing the paper
+HEAD = f"""\
+# The paper's tables and figures, reproduced
 
-<!-- Written by `graphgrad reproduce page --out docs`; changes belong there. -->
+{NOTE}
 
 Every table and figure of the paper's numerical study, reproduced with the paper's
-solvers, with ours, with peers, and with two yardsticks: `support-known` is given the
+solvers, with ours, with peers, and with two oracles: `support-known` is given the
 support of the coefficients, `states-known` sees the states without noise. A row named
 after a method is a method of this project or of a peer; rows that begin with "paper:"
 are as printed.
@@ -24,15 +24,32 @@ graphgrad reproduce list
 graphgrad reproduce lorenz63-d2 --realisations 4
 graphgrad reproduce all --workers 8
 graphgrad reproduce all --cluster tcp://10.0.0.1:8786
+graphgrad reproduce page --out docs/scoreboards
 ```
 
 Results are stored in `study.sqlite`, one row per fit; stored fits are not run again.
-For each method and cell this page has the version with more fits, the stored results or
-the table written before, so that it can be extended on another machine. The numbers of
-a realisation depend on its study, method and index, and in the last digits on the other
-realisations of its chunk, but not on where it is run, given the same versions and kind
-of device.
+For each method and cell the pages have the version with more fits, the stored results
+or the table written before, so that they can be extended on another machine. The
+numbers of a realisation depend on its study, method and index, and in the last digits
+on the other realisations of its chunk, but not on where it is run, given the same
+versions and kind of device.
+
+[Explained elsewhere](../explanation/paper.md): why its recipe does not converge.
 """
+
+COLUMNS = {
+    "paper's solver, as printed": "",
+    "paper's solver, run": "b-graphgrad",
+    "adaptive, noise known": "adaptive",
+    "adaptive, noise learnt": "adaptive-learnt",
+    "PySINDy (STLSQ by BIC)": "sindy-stlsq",
+    "lasso": "lasso",
+    "states known": "states-known",
+}
+"""Methods of the table in brief; the first is what the paper prints."""
+
+PREFERRED = "T=100"
+"""The column that the table in brief shows, where a study has it."""
 
 
 def page(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
@@ -43,140 +60,55 @@ def page(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
         tables: Summaries of the fits of each, by its name.
     """
     run = [study for study in studies if tables[study.name]]
-    parts = [HEAD, what_was_run(studies, tables)]
+    parts = [HEAD, _in_brief(run, tables)]
     if run:
         parts.append("## Where the printed numbers and settings cannot hold\n")
-        parts.append(_ran_away(ran_away(run, tables)))
-        parts.append(_errors(errors(run, tables)))
-        parts.append(_scores(scores(run)))
-        parts.append(_not_stated())
-    for study in run:
-        parts.append(f"## {study.name}: {study.title}\n")
-        parts.append(markdown(study, tables[study.name]))
-        parts.append(f"![{study.title}]({study.folder}/{study.name}.png)\n")
+        parts.append(checks_in_brief(run, tables))
+        parts.append("The [checks](paper/checks.md) have the tables.\n")
+    parts += [what_was_run(studies, tables), versions(studies, tables)]
+    parts.append(toctree(["paper/checks", *(f"paper/{s.name}" for s in run)]))
     return "\n".join(part for part in parts if part)
 
 
-def what_was_run(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
-    """Numbers of fits and hours per study, and versions."""
+def _in_brief(studies: Sequence[Study], tables: Mapping[str, Summaries]) -> str:
+    """F1 of the main methods, one row per study."""
     rows = []
     for study in studies:
-        summaries = tables[study.name].values()
-        counts = [summary.fits for summary in summaries]
-        said = f"{min(counts)} to {max(counts)}" if counts else "not run yet"
-        if len(set(counts)) == 1:
-            said = f"{counts[0]}"
-        hours = sum(map(_seconds, summaries)) / 3600
-        rows.append((study.name, study.title, said, sum(counts), f"{hours:.2f}"))
-    head = ("study", "what it is", "realisations", "fits", "hours")
-    made = sorted({text for s in studies for text in made_with(tables[s.name])})
-    versions = "\n".join(f"- {text}" for text in made)
-    said = f"\nMade with:\n\n{versions}\n" if made else ""
-    return f"## What was run\n\n{_table(head, rows)}{said}"
-
-
-def _seconds(summary: Summary) -> float:
-    """Hours of all fits; none if the table was written without times."""
-    mean = summary.values.get("seconds")
-    return 0.0 if mean is None else summary.fits * mean.value
-
-
-def _ran_away(cells: Sequence[RanAway]) -> str:
-    if not cells:
+        cell = _column(study)
+        values = [
+            _f1(tables[study.name], cell, method) if method else _printed(study, cell)
+            for method in COLUMNS.values()
+        ]
+        if any(values[1:]):
+            link = f"[{study.name}]({study.folder}/{study.name}.md)"
+            rows.append([link, cell.label, *values])
+    if not rows:
         return ""
-    worst = max(cells, key=lambda cell: cell.share)
-    rows = [(c.study, c.cell, f"{100 * c.share:.0f} %", c.draws) for c in cells]
+    head = table(["study", "data", *COLUMNS], rows, words=2)
     return f"""\
-### Divergent draws
+## In brief
 
-With the step that is stated, a trajectory of the discretised system may leave the
-attractor and diverge. The paper does not say how such draws were treated. We reject and
-redraw them, so that all data are bounded trajectories. The rejected share is
-highest in {worst.study}, {worst.cell}: {100 * worst.share:.0f} %.
+F1 of the terms, mean over realisations; 1 is all terms right and no other.
 
-{_table(("study", "cell", "rejected", "draws"), rows)}"""
+{head}"""
 
 
-def _errors(cells: Sequence[Below]) -> str:
-    if not cells:
+def _column(study: Study) -> Cell:
+    named = [cell for cell in study.columns if cell.label == PREFERRED]
+    return (named or list(study.columns))[-1]
+
+
+def _printed(study: Study, cell: Cell) -> str:
+    """What the paper prints for its solver, if it does."""
+    printed = study.paper.get("B-GraphGrad", {}).get("f1", ())
+    labels = [column.label for column in study.columns]
+    value = dict(zip(labels, printed, strict=False)).get(cell.label, math.nan)
+    return "" if math.isnan(value) else f"{value:.2f}"
+
+
+def _f1(found: Summaries, cell: Cell, method: str) -> str:
+    summary = found.get((cell.label, method))
+    value = None if summary is None else summary.values.get("f1")
+    if value is None or math.isnan(value.value):
         return ""
-    rows = [
-        (
-            *(c.study, c.cell, c.row, f"{1e3 * c.printed:.3g}"),
-            *(f"{1e3 * c.yardstick.value:.3g}", f"{1e3 * c.median:.3g}"),
-            f"{c.printed / c.yardstick.value:.2g}",
-        )
-        for c in cells
-    ]
-    head = (
-        *("study", "cell", "row of the paper", "printed"),
-        *("yardstick, mean", "yardstick, median", "printed / mean"),
-    )
-    return f"""\
-### Errors compared with a method that knows the support
-
-`support-known` estimates only the nonzero coefficients. A method that also has to
-select them has more to estimate from the same data.
-
-{_counted(cells)}
-
-RMSE in 1e-3, over all entries of C; the paper's RMSE may have another scale or another
-average, which we could not find in the text.
-
-{_table(head, rows)}"""
-
-
-def _counted(cells: Sequence[Below]) -> str:
-    """Number of printed errors below the yardstick, by origin of its data."""
-    said = []
-    for stated, whose in ((True, "as stated"), (False, "of the `-stable` studies")):
-        ones = [c for c in cells if c.stated == stated]
-        mean = sum(c.printed < c.yardstick.value for c in ones)
-        middle = sum(c.printed < c.median for c in ones)
-        if ones:
-            said.append(
-                f"- With data {whose}, {mean} of {len(ones)} printed errors are below "
-                f"the yardstick's mean, and {middle} are below its median."
-            )
-    return "\n".join(said)
-
-
-def _not_stated() -> str:
-    listed = "\n".join(f"- {one}" for one in not_stated())
-    return f"""\
-### Choices that the paper leaves open
-
-The paper does not state everything needed to reproduce it; our choices are listed below
-the tables of the studies concerned.
-
-{listed}
-"""
-
-
-def _scores(cells: Sequence[Scores]) -> str:
-    if not cells:
-        return ""
-    apart = [
-        c
-        for c in cells
-        if min(abs(c.printed - c.nonzero), abs(c.printed - c.zero)) > 0.02
-    ]
-    rows = [
-        (c.study, c.cell, f"{c.printed:.2f}", f"{c.nonzero:.3f}", f"{c.zero:.3f}")
-        for c in cells
-    ]
-    head = ("study", "cell", "printed", "if nonzeros are positive", "if zeros are")
-    return f"""\
-### Specificity compared with recall and precision
-
-Given the numbers of true nonzeros and zeros, recall and precision determine the number
-of false positives, and so the specificity. (For averages of scores this holds
-approximately.) In {len(apart)} of {len(cells)} cells the printed specificity is more
-than 0.02 away from both readings of "positive".
-
-{_table(head, rows)}"""
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+    return f"{value.value:.2f}"

@@ -80,7 +80,7 @@ class Study:
     drawn: tuple[str, ...] = ()
     paper: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     printed_by: str = "paper"
-    folder: str = "reproducing"
+    folder: str = "paper"
     most: Mapping[str, int] = field(default_factory=dict)
     chunk: int = 10
     axis: str = "T"

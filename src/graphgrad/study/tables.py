@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .blocks import Line, Metric, blocks, shown
+from .blocks import Block, Line, Metric, blocks, shown
 from .plan import Study
 from .summary import Summaries, Value
 
@@ -18,13 +18,20 @@ def markdown(study: Study, table: Summaries, *, times: bool = True) -> str:
     head = ["", "", "n", *(cell.label for cell in study.columns)]
     rows = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
     for block in shown(study, table, times):
-        for i, line in enumerate(block.lines):
-            heading = f"**{block.metric.heading}**" if i == 0 else ""
-            values = [_text(value, block.metric) for value in line.values]
-            rows.append([heading, line.name, _count(line), *values])
+        rows += block_lines(block)
     drawn = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     said = "\n".join(f"- {note}" for note in notes(study, table))
     return f"{drawn}\n\n{said}\n"
+
+
+def block_lines(block: Block) -> list[list[str]]:
+    """Rows of one metric in Markdown."""
+    rows = []
+    for i, line in enumerate(block.lines):
+        heading = f"**{block.metric.heading}**" if i == 0 else ""
+        values = [_text(value, block.metric) for value in line.values]
+        rows.append([heading, line.name, _count(line), *values])
+    return rows
 
 
 def latex(study: Study, table: Summaries, *, times: bool = True) -> str:

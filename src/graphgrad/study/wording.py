@@ -89,6 +89,6 @@ def as_printed(weight: str, *, steps: int = 100, most: int = 20) -> str:
         "proposal, start from U(-1, 1), batches growing by 10. The paper does not "
         f"state S, the steps per batch: here S = {steps}, so that a few "
         f"realisations take minutes, and at most {most} realisations are run. "
-        f"{weight} docs/paper.md has other values. `degenerate` is the share of fits "
-        "with no finite gradient in most of their last steps."
+        f"{weight} docs/explanation/paper.md has other values. `degenerate` is the "
+        "share of fits with no finite gradient in most of their last steps."
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from ..study_page import toctree
 from .runs import MEMBERS, OURS, SETTINGS, Results
 from .scores import HELD, Interval, Score, SetScores
 from .sets import DEVELOPED_ON, FORECASTS, SETS
@@ -9,25 +10,30 @@ from .sets import DEVELOPED_ON, FORECASTS, SETS
 GOOD = "no autocorrelation"
 """Beginning of a verdict without faults."""
 
+NOTE = (
+    "<!-- Written by `graphgrad reproduce real --out docs/scoreboards`; changes belong "
+    "there. -->"
+)
+
 SEEN = ", ".join(DEVELOPED_ON)
 
 HEAD = f"""\
 # Forecasts of real series
 
-<!-- Written by `graphgrad reproduce real --out docs`; changes belong there. -->
+{NOTE}
 
 ```
-graphgrad reproduce real --out docs
+graphgrad reproduce real --out docs/scoreboards
 ```
 
 Ten real series. Each method is fitted once, to the first rows; the last quarter is held
 out, or as many rows as {FORECASTS} forecasts need, and forecast from every row in it.
 Ours has the same settings for all: `GraphGrad({{settings}})`, and forecasts are medians
-and bands of {MEMBERS} members. Everything else that the methods were given is listed
-with each set. Inputs and the sine and cosine of a declared season are given to every
-method, also for the rows that are forecast. No fit used held-out rows. But defaults,
-such as how many recent rows set the width of bands, were settled with a view to the
-held-out forecasts of five sets: {SEEN}.
+and bands of {MEMBERS} members. Everything else that the methods were given is listed with
+[each set](real/sets.md), beside the equations. Inputs and the sine and cosine of a declared
+season are given to every method, also for the rows that are forecast. No fit used
+held-out rows. But defaults, such as how many recent rows set the width of bands, were
+settled with a view to the held-out forecasts of five sets: {SEEN}.
 The other five are also counted apart.
 
 - persistence: the last row.
@@ -60,9 +66,22 @@ def page(scores: Scores, results: Results) -> str:
         table(scores, results),
         "![Errors by horizon](real/errors.png)\n",
         "![Forecasts of the longest horizon](real/forecasts.png)\n",
-        *(_of_set(name, results) for name in scores),
+        toctree(["real/sets"]),
     ]
     return "\n".join(parts)
+
+
+def sets_page(scores: Scores, results: Results) -> str:
+    """The page of the sets, each with its equations and checks, in Markdown."""
+    head = f"""\
+# The real series, and the equations found
+
+{NOTE}
+
+Each set of [the forecasts](../real.md) with its source, what was declared, the outcome,
+the equations and the checks of the residuals.
+"""
+    return "\n".join([head, *(_of_set(name, results) for name in scores)])
 
 
 def table(scores: Scores, results: Results) -> str:

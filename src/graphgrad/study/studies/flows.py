@@ -112,7 +112,7 @@ def _study(name: str, title: str, development: bool) -> Study:
                 column: points for column, (points, n) in COLUMNS.items() if n == 1
             },
         },
-        folder="scoreboards",
+        folder="flows",
         remarks=(DATA, HALVES, OURS, PEERS, ERRORS),
     )
 

@@ -61,7 +61,7 @@ STUDIES = (
         axis="noise",
         figure="panels",
         panels={"noise in % of RMS": {c: 100 * v for c, v in NOISES.items()}},
-        folder="scoreboards",
+        folder="flows",
         remarks=(
             "Five series of 1000 rows each, from points of the attractor ten periods "
             "apart, 100 rows per period, noise in per cent of the root mean square, "

@@ -51,7 +51,7 @@ STUDIES = (
             }
             for eps in PUBLISHED["exact"]
         },
-        folder="scoreboards",
+        folder="flows",
         remarks=(
             "Rows 0.01 apart from (-8, 8, 27), no process noise, degree 2. The noise "
             "has eps times the standard deviation of all entries of ten units of time, "

@@ -31,7 +31,7 @@ STUDIES = (
         most=dict.fromkeys(METHODS, 100),
         chunk=10,
         axis="cell",
-        folder="scoreboards",
+        folder="flows",
         remarks=(
             "Unit diffusion in every equation, x1 observed with unit variance at 100 "
             "times from 0 to 4, the initial state from N((1, 1, 1), 0.01 I), Heun's "

@@ -2,7 +2,7 @@
 
 from ..plan import Cell, Study
 
-# As in docs/paper.md, where B-GraphGrad recovers this system.
+# As in docs/explanation/paper.md, where B-GraphGrad recovers this system.
 LINEAR = {"steps": 500, "weight": 3.0, "starts": 8}
 
 STUDIES = (
