@@ -29,11 +29,11 @@ graphgrad reproduce real --out docs/scoreboards
 Ten real series. Each method is fitted once, to the first rows; the last quarter is held
 out, or as many rows as {FORECASTS} forecasts need, and forecast from every row in it.
 Ours has the same settings for all: `GraphGrad({{settings}})`, and forecasts are medians
-and bands of {MEMBERS} members. Everything else that the methods were given is listed with
-[each set](real/sets.md), beside the equations. Inputs and the sine and cosine of a declared
-season are given to every method, also for the rows that are forecast. No fit used
-held-out rows. But defaults, such as how many recent rows set the width of bands, were
-settled with a view to the held-out forecasts of five sets: {SEEN}.
+and bands of {MEMBERS} members. Everything else that the methods were given is listed
+with [each set](real/sets.md), beside the equations. Inputs and the sine and cosine of a
+declared season are given to every method, also for the rows that are forecast. No fit
+used held-out rows. But defaults, such as how many recent rows set the width of bands,
+were settled with a view to the held-out forecasts of five sets: {SEEN}.
 The other five are also counted apart.
 
 - persistence: the last row.
