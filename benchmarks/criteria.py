@@ -13,7 +13,7 @@ import numpy as np
 
 import graphgrad as gg
 
-CRITERIA = ("ebic", "ebic-by-degree")
+CRITERIA = ("ebic", "ebic-by-degree", "beta-binomial")
 SYSTEMS = gg.systems
 # System, steps, degree. The first four were looked at while the solver was written.
 ROWS = {
