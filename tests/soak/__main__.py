@@ -1,4 +1,4 @@
-"""All campaigns, bounded in time: `make soak`; prints the table of docs/scoreboards/trust.md."""
+"""All campaigns, bounded in time, for docs/scoreboards/trust.md: `make soak`."""
 
 import argparse
 import tempfile

@@ -38,7 +38,7 @@ def test_every_criterion_has_a_name_and_penalises_every_term(name):
     # Nothing costs nothing, and a single term its penalty.
     assert not criterion.row_totals(N, TERMS, NONE).any()
     total = criterion.row_totals(N, TERMS, NONE.at[1, 3].set(True))
-    np.testing.assert_allclose(total, [0, found[1, 3]], rtol=1e-6)
+    np.testing.assert_allclose(total, [0, float(found[1, 3])], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

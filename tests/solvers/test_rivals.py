@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad.solvers.adaptive import search
+from graphgrad.solvers.adaptive import contest
 from graphgrad.solvers.adaptive.rivals import WINDOW, Rival, _Block, _near
 from graphgrad.solvers.criterion import BetaBinomialBIC, Terms, term_degrees
 
@@ -119,8 +119,8 @@ def test_a_rival_that_is_only_predicted_to_be_better_is_none(neuron, x64, monkey
     model, ys, found = neuron
     other = np.asarray(found.alternative_coefficients)[0]
     promised = Rival(-5.0, other != 0, other)
-    monkeypatch.setattr(search, "rivals", lambda *_: [promised])
-    monkeypatch.setattr(search, "MANY_ROWS", 10)  # rivals are not ascended
+    monkeypatch.setattr(contest, "rivals", lambda *_: [promised])
+    monkeypatch.setattr(contest, "MANY_ROWS", 10)  # rivals are not ascended
     again = gg.adaptive(KEY, ys, model)
     np.testing.assert_array_equal(again.support(), found.support())
     assert not len(again.alternative_rises)

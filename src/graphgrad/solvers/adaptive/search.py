@@ -1,5 +1,6 @@
 """The stages of the adaptive solver in their order."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -15,12 +16,11 @@ from ..criterion import AbstractCriterion
 from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
+from .contest import best_of, contest
 from .exchange import TOLERANCE
 from .finish import finish
 from .plan import Plan
-from .quadratic_model import FEW_COEFFICIENTS
-from .rivals import MOST_RIVALS, WINDOW, Rival, rivals
-from .runs import Explored, ascended, exchange_each, maximum_at
+from .runs import Explored, exchange_each
 from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
     FEW_TERMS,
@@ -54,9 +54,6 @@ LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 
 MANY_STATES = 8
 """States from which on starts are annealed one after the other."""
-
-FEW_RIVALS = 3
-"""Rivals on whose support the likelihood is ascended, where terms are many."""
 
 HOPELESS = 100.0
 """Rise of the criterion with less noise from which on noise is needed for sure."""
@@ -136,8 +133,17 @@ class Search(NamedTuple):
             combined = self._exchange(combined, plan, learn, 4 * self.settings.climb)
         near = None
         exact = not self.traced and not self.engine.stochastic
-        if self.rivals and exact and _best_of(exchanged, combined).done:
-            combined, near = self._rivals(exchanged, combined, plan, learn)
+        if self.rivals and exact and best_of(exchanged, combined).done:
+            combined, near = contest(
+                self._key,
+                exchanged,
+                combined,
+                plan,
+                partial(self._exchange, plan=plan, learn=learn),
+                engine=self.engine,
+                learn=learn,
+                settings=self.settings,
+            )
         return finish(
             self.key,
             exchanged,
@@ -150,48 +156,6 @@ class Search(NamedTuple):
             reason=reason,
             traced=self.traced,
         )
-
-    def _rivals(
-        self, starts: Exchange, combined: Exchange, plan: Plan, learn: tuple[str, ...]
-    ) -> tuple[Exchange, list[Rival]]:
-        """The rivals of the best support; one that is better takes its place."""
-        key = jax.random.fold_in(self.key, self.settings.anneal)
-        most = 4 * self.settings.climb
-        options = {"engine": self.engine, "learn": learn}
-        number, near = MOST_RIVALS, []
-        if plan.base.size > FEW_COEFFICIENTS:
-            number = FEW_RIVALS
-        if len(plan.ys) > MANY_ROWS:
-            number = 0  # the quadratic model of so many rows is exact enough
-        for _ in range(self.settings.rounds):
-            best = _best_of(starts, combined)
-            maximum = maximum_at(key, best, plan, most, self.engine, learn)
-            near = rivals(maximum, plan)
-            ends = [
-                ascended(key, best, rival, plan, most, **options)
-                for rival in near[:number]
-            ]
-            near[:number] = [
-                Rival(
-                    float(end.best.criterion - best.best.criterion),
-                    np.asarray(end.best.support),
-                    np.asarray(end.best.unknowns.parameters),
-                )
-                for end in ends
-            ]
-            near = [rival for rival in near if rival.rise < WINDOW]
-            near.sort(key=lambda rival: rival.rise)
-            # What is only predicted to be better is none.
-            better = [
-                end for end in ends if end.best.criterion < best.best.criterion - 1e-3
-            ]
-            if not better:
-                break
-            winner = min(better, key=lambda end: float(end.best.criterion))
-            again = jax.tree.map(lambda leaf: np.asarray(leaf)[None], winner)
-            again = self._exchange(again, plan, learn, most)
-            combined = jax.tree.map(_with_first, combined, again)
-        return combined, [rival for rival in near if rival.rise > -1e-3]
 
     def _sees_all(self, model: StateSpaceModel) -> bool:
         """Whether all states are observed, now or as others a step before."""
@@ -344,6 +308,11 @@ class Search(NamedTuple):
                     break
         return starts
 
+    @property
+    def _key(self) -> PRNGKeyArray:
+        """Random key of the exchange of terms."""
+        return jax.random.fold_in(self.key, self.settings.anneal)
+
     def _exchange(
         self,
         starts: Exchange,
@@ -352,8 +321,7 @@ class Search(NamedTuple):
         most: int,
         explored: Explored | None = None,
     ) -> Exchange:
-        sweeps, engine = self.settings.sweeps, self.engine
-        key = jax.random.fold_in(self.key, self.settings.anneal)
+        key, sweeps, engine = self._key, self.settings.sweeps, self.engine
         if self.traced:
             return exchange_together(
                 key, starts, plan, most, engine=engine, learn=learn, sweeps=sweeps
@@ -377,19 +345,6 @@ class Search(NamedTuple):
             sweeps=sweeps,
             watch=watch,
         )
-
-
-def _best_of(*starts: Exchange) -> Exchange:
-    """The start with the lowest criterion, of arrays that can be looked at."""
-    each = [(start, np.asarray(start.best.criterion)) for start in starts]
-    start, criteria = min(each, key=lambda pair: float(np.min(pair[1])))
-    number = int(np.argmin(criteria))
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[number], start)
-
-
-def _with_first(starts: Any, other: Any) -> Any:
-    """Stacked arrays whose first entry is another one."""
-    return jax.device_put(np.concatenate([np.asarray(other), np.asarray(starts)[1:]]))
 
 
 def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:
