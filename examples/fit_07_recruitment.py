@@ -39,5 +39,5 @@ beside(model, fish, data.first, (1, 3, 6), index)
 # recruits - 21 soi by hand from lagged correlations, with the same delay.
 #
 # **What not to conclude.** A delay in an equation is no experiment: something else
-# may drive the index and the fish. The outcome says that the normal distribution does
-# not describe the noise; the delay does not depend on it.
+# may drive the index and the fish. The outcome says that the
+# noise is not normal.
