@@ -1,4 +1,4 @@
-"""All campaigns, bounded in time: `make soak`; prints the table of docs/scoreboards/trust.md."""
+"""All campaigns, bounded in time: `make soak`; for docs/scoreboards/trust.md."""
 
 import argparse
 import tempfile
