@@ -18,7 +18,8 @@ fish, index = data.y[["recruits"]], data.y[["soi"]]
 # %%
 # **The fit** of an output that an input drives: delays of up to six months are
 # candidates. The index acts after five months (`soi[t-4]` in the equation of t + 1),
-# with the opposite sign a month later.
+# with the opposite sign a month later. The outcome is `doubtful`, since the residuals
+# have heavy tails: one month is far outside.
 model = gg.models.driven_process("recruits", "soi", delay=6)
 model.fit(fish[: data.first], inputs=index[: data.first])
 say(model)
@@ -38,5 +39,5 @@ beside(model, fish, data.first, (1, 3, 6), index)
 # recruits - 21 soi by hand from lagged correlations, with the same delay.
 #
 # **What not to conclude.** A delay in an equation is no experiment: something else
-# may drive the index and the fish. A few months are far outside the normal
-# distribution, so bands hold 77 to 87 % in place of 90 %.
+# may drive the index and the fish. The outcome says that the
+# noise is not normal.

@@ -17,7 +17,7 @@ assert data.inputs is not None
 
 # %%
 # **The fit** of a linear map with one delay, and the season as input. It is
-# `doubtful`: the residuals remember.
+# `doubtful`: the residuals are autocorrelated and not normal.
 model = gg.GraphGrad(degree=1, dynamics="map", lags={"sst": 1})
 model.fit(data.y[: data.first], inputs=data.inputs[: data.first])
 say(model)
@@ -31,6 +31,6 @@ beside(model, data.y, data.first, (1, 3, 6, 12), data.inputs)
 
 # %%
 # **What not to conclude.** A few coefficients that forecast the season well say
-# little about El Nino, the part that is hard: at three months bands hold too little;
-# the large event of 1997 is among the held-out years. `lags="auto"` with `degree=2`
-# finds a better equation (`scoreboard <../scoreboards/real.html>`_).
+# little about El Nino, the part that is hard: the error at three months is twice that
+# at one; the large event of 1997 is among the held-out years. `lags="auto"` with
+# `degree=2` finds a better equation (`scoreboard <../scoreboards/real.html>`_).
