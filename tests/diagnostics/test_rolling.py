@@ -40,7 +40,9 @@ def test_errors_are_those_of_the_equations_run_from_each_row():
         before, now = now, c + a * now + b * before
         truth = x[11 + h : len(x) - 2 + h, 0]
         expected.append(np.sqrt(np.mean((now - truth) ** 2)) / x.std())
-    np.testing.assert_allclose(rolling_errors(fit, 2, 11), expected, rtol=1e-12)
+    found = rolling_errors(fit, 2, 11)
+    assert found is not None
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_runs_that_diverge_are_far_away_and_a_doubt():
