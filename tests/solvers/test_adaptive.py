@@ -124,15 +124,11 @@ def test_path_shows_how_terms_enter(double):
 
 
 @pytest.mark.slow
-def test_criterion_is_that_of_a_beta_binomial_prior(double):
+def test_criterion_is_the_extended_bic_by_degree(double):
     degrees = np.repeat([0, 1, 2], [1, 3, 6])
-    counts = [double.support()[:, degrees == k].sum() for k in (1, 2)]
-    against = [4 * 9, 16 * 18]  # 4^k times the number of coefficients of degree k
-    penalties = np.log(300) * double.support().sum() + sum(
-        2 * np.log((P - m) / (m + 1))
-        for P, count in zip(against, counts, strict=True)
-        for m in range(count)
-    )
+    numbers = np.repeat([3, 9, 18], [1, 3, 6])  # of coefficients of each degree
+    price = np.log(300) + 2 * np.log(numbers) + 4 * degrees * np.log(2)
+    penalties = np.where(double.support(), price, 0).sum()
     expected = -2 * double.log_likelihood + penalties
     np.testing.assert_allclose(double.criterion, expected)
     assert double.criterion == double.start_criteria.min()

@@ -68,7 +68,8 @@ def test_the_extended_bic_between_bic_and_itself():
 
 
 def test_terms_are_penalised_by_their_degree_unless_another_criterion_is_named():
-    assert choose_criterion("auto").name == "beta-binomial"
+    assert choose_criterion("auto", "map").name == "ebic-by-degree"
+    assert choose_criterion("auto", "flow").name == "beta-binomial"
     with pytest.raises(ValueError, match="`criterion` must be one of 'beta-binomial'"):
         choose_criterion("mdl")
 

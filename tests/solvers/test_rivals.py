@@ -71,7 +71,8 @@ def neuron():
     with jax.enable_x64(True):
         model = system.model(3, dynamics="map")
         ys = system.simulate(jax.random.key(5), steps=100, scheme="euler").observations
-        return model, np.asarray(ys), gg.adaptive(KEY, ys, model)
+        found = gg.adaptive(KEY, ys, model, criterion="beta-binomial")
+        return model, np.asarray(ys), found
 
 
 @pytest.mark.slow

@@ -182,7 +182,7 @@ class GraphGrad(BaseEstimator):
     Examples:
         >>> import graphgrad as gg, jax
         >>> system = gg.systems.lotka_volterra()
-        >>> y = system.simulate(jax.random.key(0), steps=100).observations
+        >>> y = system.simulate(jax.random.key(0), steps=110).observations
         >>> model = gg.GraphGrad(degree=2, dt=0.03, states=["prey", "predator"])
         >>> model.fit(y).outcome_
         'converged'
@@ -621,10 +621,10 @@ class GraphGrad(BaseEstimator):
         Examples:
             >>> import graphgrad as gg, jax
             >>> system = gg.systems.lotka_volterra()
-            >>> y = system.simulate(jax.random.key(0), steps=100).observations
+            >>> y = system.simulate(jax.random.key(0), steps=110).observations
             >>> model = gg.GraphGrad(dt=0.03, states=["prey", "fox"]).fit(y)
             >>> print(model.summary())
-            2 states from 100 rows, in steps of 0.03: a flow, dx/dt = A phi(x).
+            2 states from 110 rows, in steps of 0.03: a flow, dx/dt = A phi(x).
             4 of 12 candidate terms are selected.
             ...
             Outcome: converged. ...

@@ -273,14 +273,16 @@ CRITERIA: MutableMapping[str, type[AbstractCriterion]] = registries.CRITERIA
 """Criteria by name. Each can be made without arguments."""
 
 
-def choose_criterion(name: str) -> AbstractCriterion:
+def choose_criterion(name: str, dynamics: str = "map") -> AbstractCriterion:
     """The criterion of a name.
 
     Args:
-        name: One of `CRITERIA`; or `"auto"`, the BIC with a beta-binomial prior.
+        name: One of `CRITERIA`; or `"auto"`, the BIC with a beta-binomial prior for
+            flows, and the extended BIC by degree for other dynamics.
+        dynamics: Of the model.
     """
     if name == "auto":
-        return BetaBinomialBIC()
+        return BetaBinomialBIC() if dynamics == "flow" else ExtendedBICByDegree()
     return CRITERIA[check_choice("criterion", name, CRITERIA)]()
 
 

@@ -90,7 +90,8 @@ def adaptive(
             `only_edges`, `bounds`, `conserve` and `equal`.
         states: Names by which the constraints call the states and then the inputs.
         criterion: By which terms are chosen: `"beta-binomial"`, `"ebic"`,
-            `"ebic-by-degree"`, `"bic"` or `"aic"`. `"auto"`: `"beta-binomial"`.
+            `"ebic-by-degree"`, `"bic"` or `"aic"`. `"auto"`: `"beta-binomial"` for a
+            flow, `"ebic-by-degree"` otherwise.
         prior: Probabilities that terms enter an equation, by their names or, as
             `"degree 3"`, for all of a degree; those of the criterion if not stated.
         weight: Multiplier of the penalties that the criterion puts on terms.
@@ -132,11 +133,12 @@ def adaptive(
             "`prior` must be left out where `constraints` tie coefficients to one "
             f"another, got {dict(prior)!r:.60}. Leave out one of the two."
         )
+    named = choose_criterion(criterion, model.dynamics)
     search = Search(
         key,
         ys,
         resolved,
-        with_prior(choose_criterion(criterion), prior, model.library, states),
+        with_prior(named, prior, model.library, states),
         jnp.asarray(weight, ys.dtype),
         engine,
         learn,
