@@ -45,7 +45,7 @@ def test_forgotten_programs_give_their_maps_back(folder):
     jax.clear_caches()
     gc.collect()
     held = maps_in_use()
-    assert held > before + 12
+    assert held >= before + 12
     forget_programs()
     gc.collect()
     assert maps_in_use() <= held - 13  # one a program at least

@@ -41,7 +41,7 @@ def quick(monkeypatch):
 @pytest.fixture(scope="module")
 def y():
     with jax.enable_x64(True):
-        return np.asarray(LOTKA.simulate(jax.random.key(0), steps=100).observations)
+        return np.asarray(LOTKA.simulate(jax.random.key(1), steps=100).observations)
 
 
 @pytest.fixture(scope="module")

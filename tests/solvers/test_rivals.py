@@ -122,6 +122,6 @@ def test_a_rival_that_is_only_predicted_to_be_better_is_none(neuron, x64, monkey
     promised = Rival(-5.0, other != 0, other)
     monkeypatch.setattr(contest, "rivals", lambda *_: [promised])
     monkeypatch.setattr(contest, "MANY_ROWS", 10)  # rivals are not ascended
-    again = gg.adaptive(KEY, ys, model)
+    again = gg.adaptive(KEY, ys, model, criterion=found.criterion_name)
     np.testing.assert_array_equal(again.support(), found.support())
     assert not len(again.alternative_rises)

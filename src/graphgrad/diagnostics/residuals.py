@@ -103,7 +103,7 @@ def _standardised(
         now = model.at(moment)
         move, see = now.transition, now.observation
         x, F = move.mean(m), jax.jacfwd(move.mean)(m)
-        spread = F @ P @ F.T + _covariance(move.noise, x)
+        spread = F @ P @ F.T + _covariance(move.noise_at(m), x)
         mean, H = see.mean(x), jax.jacfwd(see.mean)(x)
         variances = jnp.diag(H @ spread @ H.T + _covariance(see.noise, mean))
         return (y - mean) / jnp.sqrt(variances)

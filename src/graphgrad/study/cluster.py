@@ -21,7 +21,7 @@ PATIENCE = 20
 def local_cluster(workers: int) -> Iterator[Executor]:
     """Tasks on several processes of this machine, one task at a time in each.
 
-    Only this process and its own can connect: a scheduler runs whatever it is told.
+    Only this process and its own can connect: a scheduler runs whatever it is sent.
     """
     distributed = _distributed()
     security = temporary_security(distributed)
