@@ -66,7 +66,7 @@ def test_finds_the_equations_with_everything_learnt(fitted, y):
     assert (fitted.adjacency_ == LOTKA.adjacency).all()
     assert fitted.equations(digits=1) == [
         "dprey/dt = 1 prey - 0.1 prey predator",
-        "dpredator/dt = -1 predator + 0.07 prey predator",
+        "dpredator/dt = -2 predator + 0.08 prey predator",
     ]
     assert isinstance(fitted.graph(), nx.DiGraph)
     assert fitted.graph().edges["predator", "prey"]["terms"] == ("prey predator",)
