@@ -17,7 +17,7 @@ BIN = Path(sys.executable).parent
     [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
-        ["pyright"],
+        pytest.param(["pyright"], marks=pytest.mark.slow),
         ["lint-imports"],
     ],
     ids=" ".join,
