@@ -18,7 +18,7 @@ from ..model import GaussianNoise
 from ..solution import Doubt
 from .free_run import FAR, run_freely
 from .normality import shape_of
-from .residuals import NORMALITY, SIGNIFICANCE, TESTS
+from .residuals import NORMALITY, level_of_a_test
 from .skill import FEWEST, Skill, one_step_errors, one_step_skill
 
 MEMORY_LEVEL = 1e-4
@@ -145,17 +145,21 @@ def shape_doubt(fit: Fit, errors: Sequence[np.ndarray]) -> Doubt | None:
         or not all(is_regular(series.times, fit.dt) for series in fit.panel.series)
     ):
         return None
-    found = [shape_of(column) for column in whole.T if column.std() > 0]
+    found = {
+        name: shape_of(column)
+        for name, column in zip(fit.columns, whole.T, strict=True)
+        if column.std() > 0
+    }
     if not found:
         return None
-    worst = int(np.argmin([each.p_value for each in found]))
+    worst = min(found, key=lambda name: found[name].p_value)
     skewness, excess, p = found[worst]
-    if p >= NORMALITY * SIGNIFICANCE / TESTS / len(found):
+    if p >= NORMALITY * level_of_a_test(len(found)):
         return None
     return Doubt(
         "normality",
         excess,
-        f"Residuals of {fit.columns[worst]} are not normal: skewness {skewness:.2g}, "
+        f"Residuals of {worst} are not normal: skewness {skewness:.2g}, "
         f"excess kurtosis {excess:.2g} (p = {p:.2g}).",
     )
 

@@ -148,7 +148,7 @@ def verdicts(
         prey: no autocorrelation, normal, expected size.
         fox: autocorrelated (p = ...): terms or states may be missing. ...
     """
-    lines, level = [], SIGNIFICANCE / TESTS / len(columns)
+    lines, level = [], level_of_a_test(len(columns))
     for j, name in enumerate(columns):
         parts = [series[:, j] for series in residuals]
         known = np.concatenate([part[np.isfinite(part)] for part in parts])
@@ -164,6 +164,11 @@ def verdicts(
         good = f"no autocorrelation, {'normal, ' * normal}expected size."
         lines.append(f"{name}: {' '.join(faults) if faults else good}")
     return lines
+
+
+def level_of_a_test(columns: int) -> float:
+    """Significance level of each test, so that all of them have `SIGNIFICANCE`."""
+    return SIGNIFICANCE / TESTS / columns
 
 
 def remember(residuals: Sequence[Float[np.ndarray, "_ Ny"]]) -> int | None:
