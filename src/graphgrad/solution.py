@@ -147,6 +147,10 @@ REMEDIES = {
         "column whose noise grows with it, or, in Python, give `StudentT` noise."
     ),
     "stability": "Give a longer series, or a lower `degree`.",
+    "stiffness": (
+        "Sample more often where the series moves fast; or leave out the fast "
+        "variable, and fit the slow ones alone."
+    ),
 }
 """What to do about each check that fails."""
 

@@ -1,8 +1,8 @@
 """Checks of a fit on its data, of which a right fit fails any in 1 % of cases at most.
 
 They are made after the solver: memory and distribution of the one-step residuals,
-one-step predictions beside persistence and an autoregression, and the equations run
-freely. They compile nothing.
+one-step predictions beside persistence and an autoregression, the equations run
+freely, and, for a fit that failed, whether they are stiff. They compile nothing.
 """
 
 import math
@@ -20,6 +20,7 @@ from .free_run import FAR, run_freely
 from .normality import shape_of
 from .residuals import NORMALITY, level_of_a_test
 from .skill import FEWEST, Skill, one_step_errors, one_step_skill
+from .stiffness import stiffness_doubt
 
 MEMORY_LEVEL = 1e-4
 """Level of the test for memory, over all columns; 5 times this with 100 rows."""
@@ -47,7 +48,10 @@ def find_doubts(fit: Fit) -> tuple[Doubt, ...]:
         return ()
     found = [memory_doubt(errors, fit.columns), *skill_doubts(one_step_skill(fit))]
     found += [shape_doubt(fit, errors), free_run_doubt(fit)]
-    return tuple(doubt for doubt in found if doubt is not None)
+    doubts = [doubt for doubt in found if doubt is not None]
+    failed = not fit.solution.outcome.good or any(doubt.decisive for doubt in doubts)
+    stiff = stiffness_doubt(fit) if failed else None
+    return (*doubts, *[stiff] * (stiff is not None))
 
 
 class Memory(NamedTuple):

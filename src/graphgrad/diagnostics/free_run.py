@@ -86,33 +86,43 @@ def edge_signs(fit: Fit) -> Float[np.ndarray, "N nodes"]:
 
 def _signs(fit: Fit) -> Float[np.ndarray, "Nx Nv"]:
     """The same of each variable, also of delayed ones."""
+    found = slopes(fit)
+    if found is None:
+        return np.full((len(fit.layout.states), len(fit.layout.variables)), np.nan)
+    found = np.where(np.isfinite(found), found, 0)
+    some = (found != 0).any(axis=0)
+    up, down = (found > 0).mean(axis=0), (found < 0).mean(axis=0)
+    sign = (up >= ONE_SIGN).astype(float) - (down >= ONE_SIGN)
+    return np.where(some, sign, np.nan)
+
+
+def slopes(fit: Fit) -> Float[np.ndarray, "rows Nx Nv"] | None:
+    """Derivative of the equations in each variable, at the smoothed states.
+
+    By differences. None for terms of the user, which NumPy does not have.
+    """
     n_states, n_variables = len(fit.layout.states), len(fit.layout.variables)
-    out = np.full((n_states, n_variables), np.nan)
     function, inputs = _equations(fit), fit.task.acting
     x = np.concatenate([estimate.mean for estimate in fit.smoothed])
     if inputs is not None:
         acting = np.concatenate([series.values for series in inputs.series])
         x = np.concatenate([x, acting], axis=1)
     if function is None or not np.isfinite(x).all():
-        return out
+        return None
     flows = (0.0,) if fit.dynamics == "flow" else ()
 
     def change(at: np.ndarray) -> np.ndarray:
         u = (at[:, n_states:],) if inputs is not None else ()
         return function(*flows, at[:, :n_states], *u)
 
+    found = []
     for j in range(n_variables):
         # Of the range, so that no rounding decides.
         size = 1e-3 * float(np.ptp(x[:, j])) or 1e-3
         move = size * (np.arange(n_variables) == j)
         with np.errstate(all="ignore"):
-            slopes = change(x + move) - change(x - move)
-        slopes = np.where(np.isfinite(slopes), slopes, 0)
-        some = (slopes != 0).any(axis=0)
-        up, down = (slopes > 0).mean(axis=0), (slopes < 0).mean(axis=0)
-        sign = (up >= ONE_SIGN).astype(float) - (down >= ONE_SIGN)
-        out[:, j] = np.where(some, sign, np.nan)
-    return out
+            found.append((change(x + move) - change(x - move)) / (2 * size))
+    return np.stack(found, axis=-1)
 
 
 def _equations(fit: Fit, step: float | None = None) -> Callable[..., np.ndarray] | None:
