@@ -49,12 +49,12 @@ format: $(READY)
 
 lock: $(READY)  ## renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-	  --no-header --no-emit-index-url --upgrade -o requirements.lock
+	  --no-header --no-emit-index-url --generate-hashes --upgrade -o requirements.lock
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("graphgrad needs Python 3.11 or newer, found " + sys.version.split()[0] + "; try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -1,6 +1,7 @@
 """The package loads no pickles, runs no text, and opens no connections."""
 
 import ast
+import re
 
 import numpy as np
 import pytest
@@ -77,3 +78,17 @@ def test_names_are_not_run_as_code(name, dynamics):
     call = gg.numpy_function(np.ones((2, 3)), library, [name, "y"], dynamics=dynamics)
     given = ([1.0, 2.0],) if dynamics == "map" else (0.0, [1.0, 2.0])
     assert call(*given).tolist() == [4.0, 4.0]
+
+
+def test_what_is_installed_has_versions_and_hashes():
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in text
+    whole = re.sub(r"\\\n\s*", "", text)
+    listed = [line for line in whole.splitlines() if not line.lstrip().startswith("#")]
+    assert len(listed) > 100
+    for line in listed:
+        assert re.fullmatch(
+            r"[\w.-]+==[\w.]+ (; [^\\]+ )?(--hash=sha256:[0-9a-f]{64} ?)+", line
+        ), line
+    setup = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "--require-hashes -r requirements.lock" in setup

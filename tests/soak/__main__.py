@@ -10,10 +10,10 @@ from pathlib import Path
 from graphgrad.estimator import fitting
 from helpers.outcomes import Tally, faults
 from helpers.stubs import least_squares
-from soak import headers, inputs, kills, tables
+from soak import fits, headers, inputs, kills, tables
 from soak.samples import saved_runs
 
-BATCHES = {"inputs": 1000, "tables": 5000, "headers": 600, "kills": 20}
+BATCHES = {"inputs": 1000, "tables": 5000, "headers": 600, "kills": 20, "fits": 100}
 """Inputs of a campaign between two looks at the clock."""
 
 KILLS = 20
@@ -35,6 +35,7 @@ def main() -> None:
             "tables": tables.campaign,
             "headers": lambda most, seed: headers.campaign(runs, most, seed),
             "kills": kills.campaign,
+            "fits": fits.campaign,
         }
         print("| campaign | inputs | answers | clear errors | faults | seconds |")
         print("|---|---:|---:|---:|---:|---:|")

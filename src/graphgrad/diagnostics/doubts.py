@@ -51,7 +51,7 @@ def find_doubts(fit: Fit) -> tuple[Doubt, ...]:
     doubts = [doubt for doubt in found if doubt is not None]
     failed = not fit.solution.outcome.good or any(doubt.decisive for doubt in doubts)
     stiff = stiffness_doubt(fit) if failed else None
-    return (*doubts, *[stiff] * (stiff is not None))
+    return (*doubts, stiff) if stiff is not None else tuple(doubts)
 
 
 class Memory(NamedTuple):

@@ -138,7 +138,11 @@ def _graph(findings: Findings, found: list[Edge]) -> str:
             'value="0" step="1"> <output id="threshold-value" for="threshold">0 %'
             "</output></p>"
         )
-    notes = "An arrow from a to b means that a acts on b. "
+    notes = (
+        "An arrow from a to b means that a acts on b in the equations: it is "
+        "predictive under the model. A common driver that was not observed is the "
+        "usual way in which it is wrong. "
+    )
     if any(edge.sign is not None for edge in found):
         notes += (
             "+ means that more of a raises b, \N{MINUS SIGN} that it lowers it, "
