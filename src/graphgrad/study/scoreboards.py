@@ -28,7 +28,8 @@ graphgrad reproduce page --out docs/scoreboards
 ```
 
 `--cells` takes a column ("100/period 1 %"), a system ("Lorenz"), or one system in one
-column ("Lorenz 100/period 1 %").
+column ("Lorenz 100/period 1 %"). The table of `lorenz-odr` was measured on a GPU, all
+draws of a length in one call: [further measurements](flow-checks.md).
 """
 
 
