@@ -211,11 +211,12 @@ def test_a_second_fit_that_began_meanwhile_is_not_saved(tmp_path):
     ]
 
 
-def test_a_full_disk_costs_no_fit(tmp_path, monkeypatch):
+@pytest.mark.parametrize("files", [0, 3])
+def test_a_full_disk_costs_no_fit(tmp_path, monkeypatch, files):
     put = state_folder.write_whole
 
     def full(path, content):
-        if len(os.listdir(path.parent)) > 3:
+        if len(os.listdir(path.parent)) >= files:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         put(path, content)
 
@@ -224,5 +225,6 @@ def test_a_full_disk_costs_no_fit(tmp_path, monkeypatch):
         kept.begin(FIT)
         assert computed(kept) == computed(None)
     assert ["No space left on device" in line for line in said] == [True]
+    assert (tmp_path / "state").exists() == (files > 0)
     monkeypatch.undo()
     assert fit(tmp_path / "state") == computed(None)

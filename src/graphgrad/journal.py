@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .state_folder import FORMAT, PART, Kind, StateFolder
+from .state_folder import FORMAT, HEADER, PART, Kind, StateFolder
 
 PATIENCE = 60.0
 """Seconds between two times that a fit is saved, and before the first."""
@@ -110,6 +110,11 @@ class Journal:
     def path(self) -> Path:
         """The folder."""
         return self._folder.path
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a state of some fit."""
+        return (self.path / HEADER).is_file()
 
     @property
     def exists(self) -> bool:

@@ -135,7 +135,11 @@ class StateFolder:
             self.path.mkdir(parents=True)
             self._claim = claimed(self.path)
             header = {"format": FORMAT, **self._identity}
-            write_whole(self.path / HEADER, json.dumps(header, indent=1).encode())
+            try:
+                write_whole(self.path / HEADER, json.dumps(header, indent=1).encode())
+            except OSError:
+                _remove(self.path)
+                raise
             self.exists = True
         parts = [array.tobytes() for array in arrays]
         write_whole(self.path / name, b"".join([_checksum(name, parts), *parts]))

@@ -1,7 +1,6 @@
 """A fit from a file to a folder: read, fit, write atomically."""
 
 import dataclasses
-import os
 import sys
 import time as clock
 from collections.abc import Callable, Mapping
@@ -122,7 +121,7 @@ def _journal(
     path = out.resolve()
     path = path.with_name(f"{path.name}.state")
     journal = Journal(path, argument="--resume", warn=partial(report, err=True))
-    if not os.path.lexists(path):
+    if not journal.found:
         if resume:
             echo(f"There is no {path}: the fit begins anew.")
     elif not resume and not force:
