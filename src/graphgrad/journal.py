@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from .loading import is_key
 from .state_folder import FORMAT, HEADER, PART, Kind, StateFolder
 
 PATIENCE = 60.0
@@ -224,9 +225,7 @@ def _digest(*parts: str | bytes) -> str:
 def _contents(tree: Any) -> Iterator[str | bytes]:
     """Numbers and texts of a tree; anything else by its name."""
     for leaf in jax.tree.leaves(tree):
-        if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(
-            leaf.dtype, jax.dtypes.prng_key
-        ):
+        if isinstance(leaf, jax.Array) and is_key(leaf):
             leaf = jax.random.key_data(leaf)
         if isinstance(leaf, jax.Array | np.ndarray | np.generic):
             array = np.asarray(leaf)
