@@ -100,6 +100,28 @@ def held(folder: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
+def claimed(folder: Path) -> int | None:
+    """Mark a folder as used by this process, until the descriptor is closed.
+
+    Returns:
+        The descriptor; None on a system, or in a file system, without locks.
+
+    Raises:
+        BlockingIOError: Another process uses it.
+    """
+    if fcntl is None:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise
+        return None
+    return descriptor
+
+
 def _temporaries(path: Path) -> list[Path]:
     try:
         with os.scandir(path.parent) as entries:
@@ -112,18 +134,13 @@ def _temporaries(path: Path) -> list[Path]:
 def _abandoned(folder: Path) -> bool:
     """Whether no process holds a folder; False where this cannot be known."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
+        # An empty one may be held in a moment.
+        claim = claimed(folder) if os.listdir(folder) else None
     except OSError:
         return False
-    try:
-        if fcntl is None or not os.listdir(folder):  # it may be held in a moment
-            return False
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
+    if claim is not None:
+        os.close(claim)
+    return claim is not None
 
 
 def put(path: Path, content: bytes) -> None:

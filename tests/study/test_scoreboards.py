@@ -244,7 +244,7 @@ class _Fit(gg.GraphGrad):
         self.dynamics_ = "map" if random_state == 3 else "flow"
         self.substeps_, self.n_iter_, self.state_noise_ = 4, 7, np.zeros(3)
 
-    def fit(self, y, times=None, inputs=None):
+    def fit(self, y, times=None, inputs=None, *, checkpoint=None):
         self.coef_ = flow_systems()["Lorenz"].coefficients.copy()
         if self.seed == 1:
             self.coef_[0, 0] = 0.5

@@ -197,6 +197,9 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the run in the folder.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a fit that was stopped.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
@@ -221,7 +224,7 @@ def fit(
     given = {
         name: value
         for name, value in locals().items()
-        if name not in ("config", "force", "as_json", "constraint")
+        if name not in ("config", "force", "resume", "as_json", "constraint")
     }
     given["constraints"] = constraint or None
     from .job import fit_and_write
@@ -241,7 +244,7 @@ def fit(
     silent = {"echo": lambda _: None}
     spoken = {"echo": echo, "show": show}
     estimator, folder, fault = fit_and_write(
-        options, force=force, **(silent if as_json else spoken)
+        options, force=force, resume=resume, **(silent if as_json else spoken)
     )
     seconds = clock.monotonic() - begin
     if as_json:

@@ -12,6 +12,7 @@ from ..data.clock import shown_times
 from ..data.constraints import read_constraints
 from ..data.files import Table, check_data, read_table
 from ..data.series import row_times
+from ..journal import Journal
 from ..registries import MOTIONS
 from .folder import check_out, new_folder, places, put, write_bands
 from .options import with_flags, write_config
@@ -25,6 +26,7 @@ from .preview import (
     step,
 )
 from .summary import header_equations
+from .terminal import echo as report
 from .terminal import interruptible
 
 LEVEL = 0.9
@@ -49,6 +51,7 @@ def fit_and_write(
     options: dict[str, Any],
     *,
     force: bool,
+    resume: bool = False,
     echo: Callable[[str], Any],
     show: Callable[[Any], Any] = lambda _: None,
 ) -> Written:
@@ -57,6 +60,7 @@ def fit_and_write(
     Args:
         options: Options from `gather`; `dt` is filled in.
         force: Whether to replace a run in the folder.
+        resume: Whether to go on with a fit that was stopped.
         echo: Called with each line of output.
         show: Called with the fitted estimator before the folder is written.
 
@@ -68,39 +72,66 @@ def fit_and_write(
     out = Path(options["out"])
     check_data(Path(options["data"]))
     former = check_out(out, force=force)
+    journal = _journal(out, force=force, resume=resume, echo=echo)
     try:
-        table = read_table(
-            Path(options["data"]),
-            columns=options["columns"],
-            inputs=options["inputs"],
-            time=options["time"],
-            time_unit=options["time_unit"],
-            missing=options["missing"],
-            day_first=options["day_first"],
-        )
-        for line in preview(table, options):
-            echo(line)
-        sys.stdout.flush()
-        kind, _ = dynamics_of(table, options)
-        if table.series.times is not None:
-            options["dt"], _ = step(table, options["dt"])
-        if table.series.clock is not None:
-            options["time_unit"] = table.series.clock.unit or options["time_unit"]
-        tell = late_line(expected_seconds(table, options), echo)
-        estimator = interruptible(lambda: _fitted(table, options, latest, tell))
-        if estimator.dynamics_ != kind:
-            echo(
-                f"Dynamics changed to {MOTIONS[estimator.dynamics_]}: the interval is "
-                f"too long for a {kind}, and the extended BIC is lower."
+        with journal:
+            table = read_table(
+                Path(options["data"]),
+                columns=options["columns"],
+                inputs=options["inputs"],
+                time=options["time"],
+                time_unit=options["time_unit"],
+                missing=options["missing"],
+                day_first=options["day_first"],
             )
-        show(estimator)
-        sys.stdout.flush()
-        job = _Job(estimator, table, options)
-        return _write(out, job, force=force, former=former)
-    except KeyboardInterrupt:
+            for line in preview(table, options):
+                echo(line)
+            sys.stdout.flush()
+            kind, _ = dynamics_of(table, options)
+            if table.series.times is not None:
+                options["dt"], _ = step(table, options["dt"])
+            if table.series.clock is not None:
+                options["time_unit"] = table.series.clock.unit or options["time_unit"]
+            tell = late_line(expected_seconds(table, options), echo)
+            fitted = partial(_fitted, table, options, latest, tell, journal)
+            estimator = interruptible(fitted)
+            if estimator.dynamics_ != kind:
+                echo(
+                    f"Dynamics changed to {MOTIONS[estimator.dynamics_]}: the interval "
+                    f"is too long for a {kind}, and the extended BIC is lower."
+                )
+            show(estimator)
+            sys.stdout.flush()
+            job = _Job(estimator, table, options)
+            written = _write(out, job, force=force, former=former)
+            journal.remove()
+            return written
+    except KeyboardInterrupt as stop:
         passed = clock.monotonic() - begin
         note = f" after {passed:.0f} s; nothing was written to {out}"
-        raise KeyboardInterrupt(note, *_so_far(latest, options)) from None
+        if journal.exists:
+            note += f", and the same command with --resume goes on from {journal.path}"
+        raise type(stop)(note, *_so_far(latest, options)) from None
+
+
+def _journal(
+    out: Path, *, force: bool, resume: bool, echo: Callable[[str], Any]
+) -> Journal:
+    """The journal of a fit, in a folder beside that of the run."""
+    path = out.resolve()
+    path = path.with_name(f"{path.name}.state")
+    journal = Journal(path, argument="--resume", warn=partial(report, err=True))
+    if not journal.found:
+        if resume:
+            echo(f"There is no {path}: the fit begins anew.")
+    elif not resume and not force:
+        raise ValueError(
+            f"`--out` must be a folder without a stopped fit, got {out} with {path}. "
+            "Go on with that fit by --resume, or begin anew by --force."
+        )
+    elif not resume:
+        journal.discard()
+    return journal
 
 
 def _fitted(
@@ -108,6 +139,7 @@ def _fitted(
     options: Mapping[str, Any],
     latest: list[Any],
     tell: Callable[[float], None],
+    journal: Journal,
 ) -> Any:
     """Fit the estimator, and refit for confidence if requested."""
     from ..estimator import GraphGrad
@@ -141,7 +173,7 @@ def _fitted(
         callback=listen,
         random_state=options["seed"],
     )
-    estimator.fit(table.series, inputs=table.inputs)
+    estimator.fit(table.series, inputs=table.inputs, checkpoint=journal)
     if options["refits"]:
         estimator.stability(options["refits"])
     return estimator

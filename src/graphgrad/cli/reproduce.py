@@ -111,9 +111,9 @@ def reproduce(
 
     try:
         faults = interruptible(work)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         note = f"; {store} has the results so far, and the same command resumes"
-        raise KeyboardInterrupt(note) from None
+        raise type(stop)(note) from None
     for fault in faults:
         echo(f"graphgrad: {fault}", err=True)
     if faults:

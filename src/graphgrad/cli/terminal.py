@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
@@ -22,6 +24,10 @@ BEAT = 0.1
 """Seconds between checks for an interrupt."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM."""
+
+
 def echo(text: object = "", *, err: bool = False) -> None:
     """Print text, which may have names from data that would command the terminal."""
     typer.echo(printable(str(text)), err=err)
@@ -30,20 +36,22 @@ def echo(text: object = "", *, err: bool = False) -> None:
 def reported(command: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command: errors are printed in one line, with exit status 2.
 
-    After Ctrl-C the exit status is 130, and the arguments of the interrupt are printed.
+    After Ctrl-C the exit status is 130, after SIGTERM 143, and the arguments of the
+    interrupt are printed.
     """
 
     @wraps(command)
     def call(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with _terminable():
+                command(*args, **kwargs)
         except KeyboardInterrupt as stop:
             note, *more = stop.args or ("",)
             for line in (f"\ngraphgrad: stopped{note}.", *more):
                 echo(line, err=True)
             sys.stdout.flush()
             # Do not wait for compiled code in other threads.
-            os._exit(130)
+            os._exit(143 if isinstance(stop, Terminated) else 130)
         except BrokenPipeError:
             raise
         except (ValueError, OSError) as error:
@@ -51,6 +59,24 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(2) from None
 
     return call
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Have SIGTERM end a command as Ctrl-C does, unless something else handles it."""
+    main = current_thread() is main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def listed(*choices: str) -> str:

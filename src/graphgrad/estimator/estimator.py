@@ -37,6 +37,7 @@ from ..report import Findings, write_report
 from ..resources import check_draws
 from ..storage.saved_fits import CONFIDENCES, load_fit, save_fit
 from . import figures
+from .checkpoint import checkpointed
 from .display import display_latex, fit_html
 from .equations import (
     fit_equations,
@@ -277,7 +278,14 @@ class GraphGrad(BaseEstimator):
         return tags
 
     @in_double
-    def fit(self, y: Any, times: Any = None, inputs: Any = None) -> "GraphGrad":
+    def fit(
+        self,
+        y: Any,
+        times: Any = None,
+        inputs: Any = None,
+        *,
+        checkpoint: Any = None,
+    ) -> "GraphGrad":
         """Fit the equations to data.
 
         Args:
@@ -291,9 +299,14 @@ class GraphGrad(BaseEstimator):
                 that has them, or `"index"`.
             inputs: Exogenous inputs, one row per row of `y`: row t acts from the row
                 before to row t.
+            checkpoint: Folder in which a fit of more than a minute is saved once a
+                minute. If it is stopped or killed, the same call goes on from there, to
+                the same result. It is removed at the end.
         """
         settings = self.get_params(deep=False)
-        self._store(fit_data(self._key(), settings, y, times, inputs))
+        with checkpointed(checkpoint) as journal:
+            found = fit_data(self._key(), settings, y, times, inputs, journal)
+        self._store(found)
         return self
 
     def as_dates(self, times: Any, *, series: int = 0) -> np.ndarray:

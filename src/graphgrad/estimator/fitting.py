@@ -17,6 +17,7 @@ from ..engines import ParticleFilter
 from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.starting_model import Prepared, found_model
 from ..fits.task import Task, make_task
+from ..journal import Journal
 from ..memory_maps import make_room
 from ..model import GaussianNoise
 from ..penalties import L1, AbstractPenalty
@@ -27,6 +28,7 @@ from ..registries import SELECTIONS
 from ..selection import choose_penalty
 from ..solution import Outcome, PaperSolution, Solution
 from ..solvers import SOLVERS, GradientSteps, adaptive
+from .checkpoint import identity
 from .linear import or_linear_map
 from .memory import fit_with_memory
 from .origin import fit_about_origin
@@ -46,6 +48,7 @@ def fit_data(
     y: Any,
     times: Any = None,
     inputs: Any = None,
+    journal: Journal | None = None,
 ) -> Fit:
     """Fit data and return the record, in the precision that JAX is set to.
 
@@ -55,6 +58,7 @@ def fit_data(
         y: Observations, as for `read_panel`.
         times: Times of the rows.
         inputs: Inputs, one row per row of `y`.
+        journal: Of the stages of the fit, if it is to go on after it was stopped.
     """
     check_texts(settings)
     make_room(forget_programs)
@@ -65,6 +69,8 @@ def fit_data(
         warn_of_sentinels("y", panel)
         if given is not None:
             warn_of_sentinels("inputs", given)
+    if journal is not None:
+        journal.begin(identity(key, settings, panel, given))
     trace: list[Any] = []
     # The paper's solvers keep their own record, and compile to one loop without one.
     callback = settings["callback"]
@@ -75,7 +81,7 @@ def fit_data(
         def fit_one(settings: Mapping[str, Any], start: Solution | None = None) -> Fit:
             trace.clear()
             watch = line.wrap(callback)
-            found = _solved(key, settings, panel, given, watch, start)
+            found = _solved(key, settings, panel, given, watch, start, journal)
             return complete_fit(*found, infer(key, *found), tuple(trace))
 
         fit = fit_with_memory(key, settings, panel, fit_one)
@@ -91,15 +97,16 @@ def _solved(
     inputs: Panel | None,
     callback: Callable | None,
     start: Solution | None,
+    journal: Journal | None,
 ) -> tuple[Task, Solution | PaperSolution]:
     """Run the solver; also for a map, if intervals are too long for a flow."""
     task = make_task(settings, panel, inputs)
-    solution = solve(key, task, callback, start)
+    solution = solve(key, task, callback, start, journal)
     failed = solution.outcome in NO_FLOW
     if failed and settings["dynamics"] == "auto" and _valid_for_maps(settings):
         # For example, an alternating series is not a flow.
         mapped = make_task(settings, panel, inputs, "map")
-        other = solve(key, mapped, callback)
+        other = solve(key, mapped, callback, journal=journal)
         if explains_better(other, solution, task.unit_penalty):
             return mapped, with_interval_warning(other, mapped.prepared)
     return task, solution
@@ -110,6 +117,7 @@ def solve(
     task: Task,
     callback: Callable | None,
     start: Solution | None = None,
+    journal: Journal | None = None,
 ) -> Solution | PaperSolution:
     """Run the requested solver; from a solution if one is given."""
     settings, prepared = task.settings, task.prepared
@@ -145,6 +153,8 @@ def solve(
     if start is not None:
         options["start"] = start
     if selection == "ebic":
+        if journal is not None:
+            options["journal"] = journal
         return adaptive(key, ys, model, weight=factor, callback=callback, **options)
     penalties = factor * 2.0 ** np.arange(-2, 3)
     return choose_penalty(

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ...engines import AbstractEngine
+from ...journal import Journal
 from .candidate import Exchange
 from .plan import Plan
 from .quadratic_model import FEW_COEFFICIENTS
@@ -30,6 +31,7 @@ def contest(
     engine: AbstractEngine,
     learn: tuple[str, ...],
     settings: AdaptiveSteps,
+    journal: Journal | None = None,
 ) -> tuple[Exchange, list[Rival]]:
     """The rivals of the best support; one that is better takes its place.
 
@@ -42,6 +44,7 @@ def contest(
         engine: How the hidden trajectory is inferred.
         learn: What is learnt beside the coefficients.
         settings: How long to go on.
+        journal: Has stages that were computed before the fit was stopped, if any.
     """
     most = 4 * settings.climb
     number, near = MOST_RIVALS, []
@@ -53,7 +56,16 @@ def contest(
         best = best_of(starts, combined)
         near = rivals(maximum_at(key, best, plan, most, engine, learn), plan)
         ends = [
-            ascended(key, best, rival, plan, most, engine=engine, learn=learn)
+            ascended(
+                key,
+                best,
+                rival,
+                plan,
+                most,
+                engine=engine,
+                learn=learn,
+                journal=journal,
+            )
             for rival in near[:number]
         ]
         near[:number] = [_fitted(end, best) for end in ends]

@@ -15,6 +15,7 @@ from jaxtyping import PRNGKeyArray
 from ...compiling import compiled
 from ...engines.information import MOST_STATES
 from ...engines.sweep import AbstractEngine
+from ...journal import Journal, begin_stage
 from .candidate import MOST_CHANGES, Exchange
 from .exchange import ascend, change_terms, survey
 from .plan import Plan
@@ -62,6 +63,7 @@ def exchange_each(
     learn: tuple[str, ...],
     sweeps: int,
     watch: Callable[[Exchange], None],
+    journal: Journal | None = None,
 ) -> Exchange:
     """Ascend and exchange from each start until no change pays, or `sweeps` are done.
 
@@ -76,17 +78,23 @@ def exchange_each(
         learn: What is learnt beside the coefficients.
         sweeps: Most sweeps of a start.
         watch: Called with each start now and then.
+        journal: Has stages that were computed before the fit was stopped, if any.
     """
     joint = _joint(plan)
 
     def finished(state: Exchange) -> Exchange:
-        passed: list[bytes] = []
         sweeps_before = int(state.sweeps)
-        while not state.done and int(state.sweeps) < sweeps:
-            support = np.asarray(state.at.support).tobytes()
+        none = np.zeros((0, *np.shape(state.at.support)), bool)
+        inputs = key, state, plan, most_here, sweeps, learn
+        stage = begin_stage(
+            journal, "exchange", inputs, (state, none), most_rows=sweeps
+        )
+        state, passed = stage.state[0], list(np.asarray(stage.state[1]))
+        while not stage.over and not state.done and int(state.sweeps) < sweeps:
+            support = np.asarray(state.at.support)
             if explored is not None and not state.sweeps_here and not state.again:
-                if support in explored:
-                    state = _joined(state, explored[support])
+                if support.tobytes() in explored:
+                    state = _joined(state, explored[support.tobytes()])
                     break
                 passed.append(support)
             size = fewest_terms(state, plan)
@@ -99,13 +107,15 @@ def exchange_each(
                     size = max(size, active_terms(*plan.base.shape, joint=False))
                     maximum = survey_once(key, before, plan, engine, learn, size)
                 state = exchange_terms(state, maximum, plan)
+            stage.reached((state, np.array(passed)))
             if int(state.sweeps) % 10 == 0:
                 watch(state)
         if int(state.sweeps) > sweeps_before:
             watch(state)
         state = jax.tree.map(np.asarray, state)
+        stage.ended((state, np.array(passed)))
         if explored is not None and np.isfinite(state.best.criterion):
-            explored.update(dict.fromkeys(passed, state))
+            explored.update((support.tobytes(), state) for support in passed)
         return state
 
     each = jax.tree.map(np.asarray, starts)
@@ -126,6 +136,7 @@ def ascended(
     *,
     engine: AbstractEngine,
     learn: tuple[str, ...],
+    journal: Journal | None = None,
 ) -> Exchange:
     """The maximum of the likelihood on the support of a rival.
 
@@ -137,16 +148,23 @@ def ascended(
         most_here: Most sweeps.
         engine: How the hidden trajectory is inferred.
         learn: What is learnt beside the coefficients.
+        journal: Has stages that were computed before the fit was stopped, if any.
     """
     state = _afresh(best, rival.support, rival.parameters)
     joint = _joint(plan)
-    while True:
+    stage = begin_stage(journal, "rival", (key, state, plan, most_here, learn), state)
+    state = stage.state
+    while not stage.over:
         size = fewest_terms(state, plan)
         state, maximum = ascend_once(
             key, state, plan, np.int32(most_here), engine, learn, size, joint
         )
         if maximum.reached or state.done:
-            return jax.tree.map(np.asarray, state)
+            break
+        stage.reached(state)
+    state = jax.tree.map(np.asarray, state)
+    stage.ended(state)
+    return state
 
 
 def maximum_at(

@@ -10,6 +10,7 @@ from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
 from ...engines import AbstractEngine
+from ...journal import Journal, begin_stage
 from ...model import ConstraintSet, LinearGaussian, StateSpaceModel
 from ...solution import Solution
 from ..criterion import AbstractCriterion
@@ -73,6 +74,7 @@ class Search(NamedTuple):
         settings: How long to go on.
         callback: Called with an `AdaptiveProgress` now and then, if it is not None.
         rivals: Whether supports near the best one are compared with it.
+        journal: Has stages that were computed before the fit was stopped, if any.
     """
 
     key: PRNGKeyArray
@@ -85,6 +87,7 @@ class Search(NamedTuple):
     settings: AdaptiveSteps
     callback: Any
     rivals: bool = True
+    journal: Journal | None = None
 
     @property
     def traced(self) -> bool:
@@ -143,6 +146,7 @@ class Search(NamedTuple):
                 engine=self.engine,
                 learn=learn,
                 settings=self.settings,
+                journal=self.journal,
             )
         return finish(
             self.key,
@@ -289,7 +293,11 @@ class Search(NamedTuple):
         self, key: PRNGKeyArray, starts: Annealing, multipliers: Any, plan: Plan
     ) -> Annealing:
         most, slice_ = self.settings.anneal, self._slice
-        for until in range(slice_, most + slice_, slice_):
+        inputs = key, starts, multipliers, plan
+        stage = begin_stage(self.journal, "anneal", inputs, starts)
+        starts = stage.state
+        # Calls up to where it was stopped change nothing.
+        for until in () if stage.over else range(slice_, most + slice_, slice_):
             starts = anneal_starts(
                 key,
                 starts,
@@ -300,12 +308,14 @@ class Search(NamedTuple):
                 learn=self.learn,
                 settings=self.settings,
             )
+            stage.reached(starts)
             if self.callback is not None:
                 done = int(np.max(np.asarray(starts.step)))
                 if done > 0:  # none where all starts agree
                     self.callback(_progress("anneal", starts.step, most, starts, plan))
                 if done < until:
                     break
+        stage.ended(starts)
         return starts
 
     @property
@@ -344,6 +354,7 @@ class Search(NamedTuple):
             learn=learn,
             sweeps=sweeps,
             watch=watch,
+            journal=self.journal,
         )
 
 

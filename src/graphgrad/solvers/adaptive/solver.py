@@ -16,6 +16,7 @@ from jaxtyping import PRNGKeyArray
 
 from ...checks import check_choice, check_positive
 from ...engines import AbstractEngine, choose_engine
+from ...journal import Journal
 from ...lapack_threads import one_lapack_thread
 from ...model import (
     AbstractScaleNoise,
@@ -71,6 +72,7 @@ def adaptive(
     settings: AdaptiveSteps | None = None,
     callback: Any = None,
     start: Solution | None = None,
+    journal: Journal | None = None,
 ) -> Solution:
     """Find the terms, their coefficients and the noises.
 
@@ -99,6 +101,7 @@ def adaptive(
         callback: Called with an `AdaptiveProgress` now and then.
         start: A solution for the same rows and terms, from which terms are exchanged;
             if None, they are looked for from several starts.
+        journal: Has stages that were computed before the fit was stopped, if any.
 
     Returns:
         The solution. Look at `solution.outcome` before you trust it.
@@ -160,6 +163,7 @@ def adaptive(
         found = _solution(search, model, reason)
     else:
         with one_lapack_thread():
+            search = search._replace(journal=journal)
             found = _fit(search, model, reason, start)
     return found if units is None else in_user_units(units, found, resolved)
 
