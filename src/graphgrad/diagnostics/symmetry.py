@@ -19,6 +19,9 @@ from ..solution import Solution
 from ..solvers.adaptive.design import design_rows
 from ..solvers.criterion import Terms, choose_criterion, term_degrees
 
+SPREAD = 0.5
+"""By how much coefficients of units would differ, as a share of what they are."""
+
 
 class Steps(NamedTuple):
     """One-step predictions of a fit as regressions, one for each state.
@@ -44,12 +47,12 @@ class Pooled(NamedTuple):
     Attributes:
         coefficients: Of the terms selected; zero for others.
         criterion: Its deviance beside that of the fit, with the penalties.
-        gains: Fall of the deviance, to first order, if a coefficient were free.
+        steps: The regressions about these coefficients.
     """
 
     coefficients: Float[np.ndarray, "Nx M"]
     criterion: float
-    gains: Float[np.ndarray, "Nx M"]
+    steps: Steps
 
 
 def one_step(fit: Fit) -> Steps:
@@ -102,18 +105,49 @@ def pooled(fit: Fit, steps: Steps, orbits: Int[np.ndarray, "Nx M"]) -> Pooled:
     pull = steps.cross - np.einsum("nab,nb->na", steps.gram, C)
     left = steps.square - np.sum(C * (steps.cross + pull), axis=1)
     left = np.maximum(left / steps.rows, np.finfo(float).tiny)
-    deviance = float(np.sum(steps.rows * np.log(left)))
-    diagonal = np.einsum("naa->na", steps.gram) * left[:, None]
-    return Pooled(
-        C,
-        deviance + float(penalties[found != 0].sum()),
-        _gains(pull, diagonal),
+    about = Steps(
+        steps.gram / left[:, None, None],
+        steps.cross / left[:, None],
+        steps.square / left,
+        pull / left[:, None],
+        steps.rows,
     )
+    deviance = float(np.sum(steps.rows * np.log(left)))
+    return Pooled(C, deviance + float(penalties[found != 0].sum()), about)
 
 
 def departures(steps: Steps) -> Float[np.ndarray, "Nx M"]:
-    """Fall of the deviance of a fit, to first order, if a coefficient were free."""
-    return _gains(steps.pull, np.einsum("naa->na", steps.gram))
+    """Fall of the deviance, to first order, if a coefficient were free."""
+    diagonal = np.einsum("naa->na", steps.gram)
+    there = diagonal > 0
+    return np.where(there, steps.pull**2 / np.where(there, diagonal, 1), 0)
+
+
+def sameness(
+    steps: Steps,
+    coefficients: Float[np.ndarray, "Nx M"],
+    tied: Bool[np.ndarray, "Nx M"],
+) -> float:
+    """Evidence that equal coefficients are equal: twice a logarithm of odds.
+
+    Against coefficients that differ from unit to unit, with a normal distribution of
+    `SPREAD` times their size. None where the data could not tell these apart, however
+    many parameters are saved.
+
+    Args:
+        steps: Regressions about the coefficients.
+        coefficients: What they are, beside what leaves a state as it is.
+        tied: Which of them are equal to others.
+    """
+    total = 0.0
+    for gram, pull, own, equal in zip(
+        steps.gram, steps.pull, coefficients, tied & (coefficients != 0), strict=True
+    ):
+        size = SPREAD * np.abs(own[equal])
+        odds = np.eye(len(size)) + gram[np.ix_(equal, equal)] * np.outer(size, size)
+        side = pull[equal] * size
+        total += np.linalg.slogdet(odds)[1] - side @ np.linalg.solve(odds, side)
+    return float(total)
 
 
 def orbit_penalties(
@@ -131,13 +165,6 @@ def orbit_penalties(
     n = jnp.asarray(float(np.sum(~np.isnan(fit.data.ys))))
     each = criterion.penalties(n, terms, ~free)
     return float(solution.penalty_multiplier) * np.asarray(each)[0]
-
-
-def _gains(
-    pull: Float[np.ndarray, "Nx M"], diagonal: Float[np.ndarray, "Nx M"]
-) -> Float[np.ndarray, "Nx M"]:
-    there = diagonal > 0
-    return np.where(there, pull**2 / np.where(there, diagonal, 1), 0)
 
 
 def stepwise(

@@ -23,11 +23,12 @@ from ..diagnostics.symmetry import (
     one_step,
     orbit_penalties,
     pooled,
+    sameness,
 )
 from ..fits.record import DOUBTED, Fit
 from ..library import origin_of
 from ..model import cyclic, exchangeable
-from ..model.constraint_resolution import MOST_TIED
+from ..model.constraint_resolution import MOST_TIED, identity
 from ..model.constraints import Symmetric
 from ..model.symmetry import orbits
 from ..solution import Solution
@@ -43,6 +44,12 @@ KINDS = {"cyclic": cyclic, "exchangeable": exchangeable}
 LEAST_STATES, LEAST_UNITS = 5, 4
 """Fewest states, and fewest units, of which a symmetry is looked for."""
 
+STRONG = 10.0
+"""Evidence that equal coefficients are equal, beyond what the symmetry costs.
+
+Very strong by Kass and Raftery, J. Am. Stat. Assoc. 90 (1995).
+"""
+
 
 class _Trial(NamedTuple):
     """A symmetry that the regressions of a fit speak for.
@@ -51,13 +58,18 @@ class _Trial(NamedTuple):
         symmetry: What is equal.
         orbits: The number of the orbit of each coefficient.
         regression: With the coefficients of an orbit tied.
-        criterion: Of the regression, and what the symmetry costs.
+        cost: What it costs that one of several symmetries is chosen, and what is apart.
     """
 
     symmetry: Symmetric
     orbits: Int[np.ndarray, "Nx M"]
     regression: Pooled
-    criterion: float
+    cost: float
+
+    @property
+    def criterion(self) -> float:
+        """Of the regression, with the cost."""
+        return self.regression.criterion + self.cost
 
 
 def with_symmetry(settings: Mapping[str, Any], panel: Panel) -> Mapping[str, Any]:
@@ -80,17 +92,25 @@ def fit_with_symmetry(first: Fit, fit_one: FitOne) -> Fit:
     if not _may_be_symmetric(first):
         return first
     assert isinstance(first.solution, Solution)
-    trials = list(_trials(first, one_step(first)))
+    penalties = first.solution.criterion + 2 * first.solution.log_likelihood
+    trials = [
+        trial
+        for trial in _trials(first, one_step(first))
+        if trial.criterion < float(penalties)
+        and _same(trial, first, trial.regression.steps, trial.regression.coefficients)
+    ]
     if not trials:
         return first
-    best = min(trials, key=lambda trial: trial.criterion)
-    penalties = first.solution.criterion + 2 * first.solution.log_likelihood
-    if best.criterion >= float(penalties):
-        return first
-    tied, cost = _fit(first, best, len(trials), fit_one)
-    rise = _criterion(tied) + cost - _criterion(first)
-    words = symmetry_words(found_symmetry(tied))
-    if tied.solution.outcome in DOUBTED and rise < -UNSURE and not _departing(tied):
+    trial, tied = _fit(first, min(trials, key=lambda t: t.criterion), fit_one)
+    rise = _criterion(tied) + trial.cost - _criterion(first)
+    words = symmetry_words(trial.symmetry)
+    steps = one_step(tied)
+    if (
+        tied.solution.outcome in DOUBTED
+        and rise < -UNSURE
+        and _largest(departures(steps), tied) is None
+        and _same(trial, tied, steps, tied.coefficients)
+    ):
         before = int(np.count_nonzero(first.solution.departures()))
         after = _number(tied)
         note = (
@@ -108,7 +128,7 @@ def found_symmetry(fit: Fit) -> Symmetric | None:
     return stated[0] if stated else None
 
 
-def symmetry_words(symmetry: Symmetric | None) -> str:
+def symmetry_words(symmetry: Symmetric) -> str:
     """What is the same, in words.
 
     Examples:
@@ -117,7 +137,6 @@ def symmetry_words(symmetry: Symmetric | None) -> str:
         >>> symmetry_words(exchangeable(["v1", "w1"], ["v2", "w2"]))
         'The equations are the same for (v1, w1) and (v2, w2), in any order'
     """
-    assert symmetry is not None
     units = [
         unit[0] if len(unit) == 1 else f"({', '.join(unit)})" for unit in symmetry.units
     ]
@@ -127,7 +146,7 @@ def symmetry_words(symmetry: Symmetric | None) -> str:
             inner = [*units[:2], "...", units[-1], units[0]]
         who = f"all of the ring {' -> '.join(inner)}"
     else:
-        inner = units if len(units) <= 4 else [*units[:2], "..., "[:3], units[-1]]
+        inner = units if len(units) <= 4 else [*units[:2], "...", units[-1]]
         who = f"{', '.join(inner[:-1])} and {inner[-1]}, in any order"
     apart = [f"{term} in that of {target}" for target, term in symmetry.apart]
     but = f", but for {', '.join(apart)}" if apart else ""
@@ -181,7 +200,7 @@ def _trials(fit: Fit, steps: Steps) -> Iterator[_Trial]:
             continue
         trial = _regress(fit, steps, symmetry, found, len(stated))
         for _ in range(_most_apart(symmetry)):
-            place = _largest(trial.regression.gains, fit)
+            place = _largest(departures(trial.regression.steps), fit)
             if place is None:
                 break
             trial = _regress(fit, steps, *_without(trial, place, fit), len(stated))
@@ -195,14 +214,25 @@ def _regress(
     found: Int[np.ndarray, "Nx M"],
     number: int,
 ) -> _Trial:
-    regression = pooled(fit, steps, found)
-    cost = _cost(symmetry, found, number)
-    return _Trial(symmetry, found, regression, regression.criterion + cost)
+    cost = 2 * float(np.log(number) + len(symmetry.apart) * np.log(found.size))
+    return _Trial(symmetry, found, pooled(fit, steps, found), cost)
 
 
-def _cost(symmetry: Symmetric, found: Int[np.ndarray, "Nx M"], number: int) -> float:
-    """What it costs that one of several symmetries is chosen, and what is apart."""
-    return 2 * float(np.log(number) + len(symmetry.apart) * np.log(found.size))
+def _same(
+    trial: _Trial, fit: Fit, steps: Steps, coefficients: Float[np.ndarray, "Nx M"]
+) -> bool:
+    """Whether the data could tell if equal coefficients were not."""
+    layout = fit.layout
+    if fit.dynamics == "map":
+        n = len(layout.states)
+        still = identity(layout.library, layout.variables)[:n] != 0
+        # What a step changes may be a small part of the coefficient.
+        less = np.minimum(np.abs(coefficients), np.abs(coefficients - 1))
+        coefficients = np.where(still, less, coefficients)
+    tied = np.bincount(trial.orbits.ravel())[trial.orbits] > 1
+    units = len(trial.symmetry.units)
+    evidence = sameness(steps, coefficients, tied) * (units - 1) / units
+    return evidence > STRONG + trial.cost
 
 
 def _most_apart(symmetry: Symmetric) -> int:
@@ -230,15 +260,10 @@ def _largest(gains: Float[np.ndarray, "Nx M"], fit: Fit) -> tuple[int, int] | No
     return (int(place[0]), int(place[1])) if excess[place] > 0 else None
 
 
-def _departing(fit: Fit) -> tuple[int, int] | None:
-    """A coefficient of which the fit itself says that it is not that of the others."""
-    return _largest(departures(one_step(fit)), fit)
-
-
-def _fit(first: Fit, trial: _Trial, number: int, fit_one: FitOne) -> tuple[Fit, float]:
-    """The fit with tied coefficients, and what the symmetry costs."""
-    coefficients = trial.regression.coefficients + np.asarray(first.solution.base)
+def _fit(first: Fit, trial: _Trial, fit_one: FitOne) -> tuple[_Trial, Fit]:
+    """The fit with tied coefficients; more are apart if it says so."""
     start = first.solution
+    coefficients = trial.regression.coefficients
     while True:
         settings = {
             **first.task.settings,
@@ -249,11 +274,12 @@ def _fit(first: Fit, trial: _Trial, number: int, fit_one: FitOne) -> tuple[Fit, 
             lambda s: s.coefficients, start, jax.device_put(coefficients)
         )
         fit = fit_one(settings, start)
-        place = _departing(fit)
+        place = _largest(departures(one_step(fit)), fit)
         if place is None or len(trial.symmetry.apart) >= _most_apart(trial.symmetry):
-            return fit, _cost(trial.symmetry, trial.orbits, number)
+            return trial, fit
         symmetry, found = _without(trial, place, fit)
-        trial = trial._replace(symmetry=symmetry, orbits=found)
+        cost = trial.cost + 2 * float(np.log(found.size))
+        trial = trial._replace(symmetry=symmetry, orbits=found, cost=cost)
         start, coefficients = fit.solution, np.asarray(fit.solution.coefficients)
 
 

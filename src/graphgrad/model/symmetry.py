@@ -78,7 +78,12 @@ def _moved_terms(
     powers[moved] = library.powers
     after = _keys(library, powers, [variables[i] for i in moved])
     columns = {key: j for j, key in enumerate(before)}
-    if not all(key in columns for key in after):
+    # Names that do not follow the variables tell nothing of them.
+    others = np.arange(len(moved)) != moved
+    touched = (library.incidence[others] != 0).any(axis=0)
+    named = np.isnan(library.powers).any(axis=0) & touched
+    fixed = any(before[j] == after[j] for j in np.flatnonzero(named))
+    if fixed or not all(key in columns for key in after):
         return None
     return np.array([columns[key] for key in after])
 
