@@ -124,8 +124,9 @@ class GraphGrad(BaseEstimator):
         inputs_between: Inputs of a flow between two rows: `"held"`, row t is constant
             since the row before, or `"linear"`, linear interpolation.
         constraints: Constraints on the coefficients, by `known`, `forbid`, `sign`,
-            `only_edges`, `bounds`, `conserve`, `equal` and `velocity`. They refer to
-            states by name; numbers are coefficients of the dynamics, rates for a flow.
+            `only_edges`, `bounds`, `conserve`, `equal`, `cyclic`, `exchangeable` and
+            `velocity`. They refer to states by name; numbers are coefficients of the
+            dynamics, rates for a flow.
         lags: Delayed states and inputs that are variables of the library, `x1[t-2]`:
             a number of steps, one for each name, `{"x1": 2, "u": 3}`, or `"auto"` for
             the number with the lowest criterion. Delayed states need a map or a
