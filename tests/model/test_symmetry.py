@@ -8,6 +8,7 @@ import pytest
 import graphgrad as gg
 from graphgrad.model import resolve_constraints
 from graphgrad.model.symmetry import orbits
+from graphgrad.solvers.adaptive.units import constraints_in, standard_units
 
 UNITS = ("x1", "x2", "x3", "x4")
 PAIRS = (("v1", "w1"), ("v2", "w2"), ("v3", "w3"))
@@ -83,6 +84,24 @@ def test_what_is_known_of_one_state_is_known_of_all():
         [gg.cyclic(*UNITS), gg.known("x2", "x1", 0.5)], gg.Polynomial(4, 1)
     )
     np.testing.assert_array_equal(told.base[:, 1:], 0.5 * np.roll(np.eye(4), -1, 1))
+
+
+def test_equal_coefficients_are_so_in_the_units_of_the_user():
+    ys = np.random.default_rng(0).normal(size=(30, 4)) * [1.0, 10.0, 1e-3, 7.0]
+    model = gg.state_space_model(
+        gg.Polynomial(4, 2), state_noise=1.0, observation_noise=1.0, dynamics="map"
+    )
+    told = resolve_constraints([gg.cyclic(*UNITS)], model.library)
+    units = standard_units(model, ys)
+    assert units is not None
+    inside = constraints_in(units, told)
+    assert told.linear_map is not None
+    assert inside.linear_map is not None
+    rng = np.random.default_rng(1)
+    C = inside.linear_map @ rng.normal(size=told.linear_map.shape[1])
+    user = C / np.asarray(units.coefficients).ravel()
+    for column in told.linear_map.T:
+        np.testing.assert_allclose(np.ptp(user[column != 0]), 0, atol=1e-12)
 
 
 def test_inputs_stay_where_they_are():

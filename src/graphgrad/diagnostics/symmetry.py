@@ -131,8 +131,9 @@ def sameness(
     """Evidence that equal coefficients are equal: twice a logarithm of odds.
 
     Against coefficients that differ from unit to unit, with a normal distribution of
-    `SPREAD` times their size. None where the data could not tell these apart, however
-    many parameters are saved.
+    `SPREAD` times their size. Each counts with its own variance, the others of its
+    equation being free: sums that the data tell precisely, such as the mean of a
+    step, which is near zero in any series, say nothing of the coefficients in them.
 
     Args:
         steps: Regressions about the coefficients.
@@ -141,13 +142,19 @@ def sameness(
     """
     total = 0.0
     for gram, pull, own, equal in zip(
-        steps.gram, steps.pull, coefficients, tied & (coefficients != 0), strict=True
+        steps.gram, steps.pull, coefficients, tied, strict=True
     ):
-        size = SPREAD * np.abs(own[equal])
-        odds = np.eye(len(size)) + gram[np.ix_(equal, equal)] * np.outer(size, size)
-        side = pull[equal] * size
-        total += np.linalg.slogdet(odds)[1] - side @ np.linalg.solve(odds, side)
-    return float(total)
+        inside = np.flatnonzero(own)
+        block = gram[np.ix_(inside, inside)]
+        unit = np.sqrt(np.where(np.diag(block) > 0, np.diag(block), 1))
+        scaled = block / np.outer(unit, unit) + 1e-10 * np.eye(len(inside))
+        covariance = np.linalg.inv(scaled) / np.outer(unit, unit)
+        away, variance = covariance @ pull[inside], np.diag(covariance)
+        among = (SPREAD * own[inside]) ** 2
+        odds = np.log1p(among / variance)
+        odds -= away**2 / variance * among / (among + variance)
+        total += float(odds[equal[inside]].sum())
+    return total
 
 
 def orbit_penalties(
@@ -197,21 +204,29 @@ def stepwise(
     for _ in range(most):
         costs = _costs(table, inside, penalties)
         changes = [int(np.argmin(costs))]
-        least = costs[changes[0]]
-        for leaving in np.flatnonzero(inside).tolist():
-            without, others = _swept(table, leaving), inside.copy()
-            others[leaving] = False
-            after = _costs(without, others, penalties)
-            after[leaving] = np.inf
-            entering = int(np.argmin(after))
-            swapped = costs[leaving] + after[entering]
-            if not inside[entering] and swapped < least:
-                changes, least = [leaving, entering], swapped
-        if least > -1e-3:
-            break
+        if costs[changes[0]] > -1e-3:
+            changes = _best_swap(table, inside, penalties, costs)
         for term in changes:
             table, inside[term] = _swept(table, term), not inside[term]
+        if not changes:
+            break
     return np.where(inside, table[:-1, -1], 0) / unit
+
+
+def _best_swap(
+    table: np.ndarray, inside: np.ndarray, penalties: np.ndarray, costs: np.ndarray
+) -> list[int]:
+    """The term that leaves and the one that enters in the best swap; none if worse."""
+    best, least = [], -1e-3
+    for leaving in np.flatnonzero(inside).tolist():
+        without, others = _swept(table, leaving), inside.copy()
+        others[leaving] = False
+        after = _costs(without, others, penalties)
+        after[inside] = np.inf
+        entering = int(np.argmin(after))
+        if costs[leaving] + after[entering] < least:
+            best, least = [leaving, entering], costs[leaving] + after[entering]
+    return best
 
 
 def _costs(

@@ -31,7 +31,7 @@ from ..model import cyclic, exchangeable
 from ..model.constraint_resolution import MOST_TIED, identity
 from ..model.constraints import Symmetric
 from ..model.symmetry import orbits
-from ..solution import Solution
+from ..solution import Outcome, Solution
 from ..solvers.adaptive.outcome import UNSURE
 from ..solvers.adaptive.windows import MANY_ROWS
 from .origin import FitOne
@@ -49,6 +49,10 @@ STRONG = 10.0
 
 Very strong by Kass and Raftery, J. Am. Stat. Assoc. 90 (1995).
 """
+
+
+UNFINISHED = (Outcome.out_of_sweeps, Outcome.not_determined)
+"""Outcomes of fits, other than of those that succeed, after which it is tried."""
 
 
 class _Trial(NamedTuple):
@@ -140,7 +144,7 @@ def symmetry_words(symmetry: Symmetric) -> str:
     units = [
         unit[0] if len(unit) == 1 else f"({', '.join(unit)})" for unit in symmetry.units
     ]
-    if symmetry.kind == "cyclic":
+    if symmetry.pattern == "cyclic":
         inner = [*units, units[0]]
         if len(units) > 4:
             inner = [*units[:2], "...", units[-1], units[0]]
@@ -170,7 +174,7 @@ def _may_be_symmetric(fit: Fit) -> bool:
         and not np.any(origin_of(layout.library))
         and len(fit.data.ys) <= MANY_ROWS
         and not fit.engine.stochastic
-        and fit.solution.outcome in DOUBTED
+        and fit.solution.outcome in (*DOUBTED, *UNFINISHED)
     )
 
 

@@ -114,11 +114,11 @@ def _symmetric_places(
 ) -> list[list[Place]]:
     """Coefficients that a symmetry makes equal."""
     for name in (name for unit in symmetry.units for name in unit):
-        check_choice(symmetry.kind, name, stated.targets)
+        check_choice(symmetry.pattern, name, stated.targets)
     found = orbits(symmetry, stated.library, stated.states, len(stated.targets))
     if found is None:
         raise ValueError(
-            f"`{symmetry.kind}` must permute terms of the library, got one without "
+            f"`{symmetry.pattern}` must permute terms of the library, got one without "
             "some of the permuted terms. Take a library with the same terms of all "
             "units."
         )

@@ -55,12 +55,12 @@ class Symmetric(NamedTuple):
     """Equations that are the same for all units; by `cyclic` or `exchangeable`.
 
     Attributes:
-        kind: `"cyclic"` or `"exchangeable"`.
+        pattern: `"cyclic"` or `"exchangeable"`.
         units: The states of each unit, in the same order.
         apart: Coefficients, by target and term, that are free all the same.
     """
 
-    kind: str
+    pattern: str
     units: tuple[tuple[str, ...], ...]
     apart: tuple[tuple[str, str], ...] = ()
 
@@ -286,16 +286,16 @@ def exchangeable(
     return _symmetric("exchangeable", units, apart)
 
 
-def _symmetric(kind: str, units: Sequence[Any], apart: Iterable[Any]) -> Symmetric:
+def _symmetric(pattern: str, units: Sequence[Any], apart: Iterable[Any]) -> Symmetric:
     made = tuple((u,) if isinstance(u, str) else tuple(u) for u in units)
     states = [state for unit in made for state in unit]
     same = len({len(unit) for unit in made}) == 1 and len(set(states)) == len(states)
     if len(made) < 2 or not same or not states:
         raise ValueError(
-            f"`{kind}` must be given two or more units of as many different states, "
+            f"`{pattern}` must be given two or more units of as many different states, "
             f"got {units!r:.60}. Name the states, or lists of those of each unit."
         )
-    return Symmetric(kind, made, tuple((target, term) for target, term in apart))
+    return Symmetric(pattern, made, tuple((target, term) for target, term in apart))
 
 
 def velocity(position: str, velocity: str) -> Velocity:

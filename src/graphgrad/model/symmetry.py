@@ -62,7 +62,7 @@ def _generators(
     units = np.array([[variables.index(x) for x in unit] for unit in symmetry.units])
     shift, swap = (np.arange(len(variables)) for _ in range(2))
     shift[units] = np.roll(units, -1, axis=0)
-    if symmetry.kind == "cyclic":
+    if symmetry.pattern == "cyclic":
         return [shift]
     swap[units[:2]] = units[1::-1]
     return [shift, swap]
