@@ -62,7 +62,7 @@ def calls(monkeypatch):
         return eqx.tree_at(
             lambda s: (s.log_likelihood, s.criterion, s.predicted),
             found,
-            (*values, jnp.asarray(ahead)),
+            (*values, jnp.asarray(ahead[:, : ys.shape[1]])),
         )
 
     monkeypatch.setattr(fitting, "adaptive", solve)
