@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from .model import arrange as arrange
     from .model import bounds as bounds
     from .model import conserve as conserve
+    from .model import cyclic as cyclic
     from .model import equal as equal
+    from .model import exchangeable as exchangeable
     from .model import forbid as forbid
     from .model import known as known
     from .model import only_edges as only_edges
@@ -102,8 +104,8 @@ _NAMES = {
     ),
     "model": (
         "Binomial MultiplicativeNoise NegativeBinomial Poisson StateSpaceModel "
-        "StudentT UserDensity arrange bounds conserve equal forbid known only_edges "
-        "sign simulate state_space_model velocity"
+        "StudentT UserDensity arrange bounds conserve cyclic equal exchangeable forbid "
+        "known only_edges sign simulate state_space_model velocity"
     ),
     "penalties": "L0 L1 GroupByEdge Nuclear Unpenalised",
     "selection": (

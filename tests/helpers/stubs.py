@@ -45,9 +45,13 @@ def least_squares(
     target = path[1:] if model.dynamics == "map" else np.diff(path, axis=0)
     if model.dynamics == "flow":
         target = target / np.asarray(model.mean.interval)
-    C = np.linalg.lstsq(terms, target, rcond=1e-8)[0].T
-    C = np.where(told.free & (np.abs(C) > 1e-3), C, told.base)
-    errors = np.where((C != 0) & told.free, 0.01, 0)
+    C, free = np.linalg.lstsq(terms, target, rcond=1e-8)[0].T, told.free
+    if told.linear_map is not None:
+        ties = told.linear_map
+        free = np.ones(C.shape, bool)
+        C = (ties @ np.linalg.pinv(ties) @ C.ravel()).reshape(C.shape)
+    C = np.where(free & (np.abs(C) > 1e-3), C, told.base)
+    errors = np.where((C != 0) & free, 0.01, 0)
     T, Nx = len(rows), model.n_states
     seen = model.observation.noise
     observed = np.ones(rows.shape[1])

@@ -292,7 +292,7 @@ def test_ties_and_bounds_that_disagree_are_named(constraints, message):
             lambda: resolve_constraints(
                 [gg.conserve("x1", "x2")], gg.Polynomial(12, 2)
             ),
-            "must tie no coefficients of a model with more than 640, got 1092",
+            "must tie no coefficients of a model with more than 640 different",
         ),
         (
             lambda: resolve_constraints(

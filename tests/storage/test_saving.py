@@ -517,6 +517,7 @@ def test_every_kind_comes_back_as_it_was(x64):
         *(gg.known("a", "b", 1.0), gg.sign("a", "b", "-"), gg.bounds("a", "b", 0.0)),
         *(gg.only_edges([("a", "b")]), gg.conserve("a", "b")),
         *(gg.equal(("a", "b"), ("b", "a")), gg.velocity("x", "v")),
+        gg.cyclic(["a", "b"], ["c", "d"], apart=[("a", "c")]),
         gg.state_space_model(
             gg.Polynomial(1, 1), state_noise=0.3, observation_noise=1.0
         ).transition.noise,

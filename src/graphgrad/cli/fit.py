@@ -180,6 +180,14 @@ def fit(
             show_default="by the criterion",
         ),
     ] = None,
+    symmetry: Annotated[
+        str | None,
+        typer.Option(
+            help="Equal coefficients of all states: cyclic, a ring in the order of the "
+            "columns; exchangeable; auto, by the criterion; or none.",
+            show_default="auto",
+        ),
+    ] = None,
     refits: Annotated[
         int | None,
         typer.Option(

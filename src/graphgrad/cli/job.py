@@ -170,6 +170,7 @@ def _fitted(
         seasons=options["seasons"],
         origin=options["origin"],
         prior=options["prior"],
+        symmetry=None if options["symmetry"] == "none" else options["symmetry"],
         callback=listen,
         random_state=options["seed"],
     )

@@ -17,6 +17,8 @@ from ..registries import DYNAMICS, ENGINES, SELECTIONS, SOLVERS
 
 INPUTS_BETWEEN = ("held", "linear")
 
+SYMMETRIES = ("auto", "cyclic", "exchangeable", "none")
+
 DEFAULTS: dict[str, Any] = {
     "data": None,
     "out": "run",
@@ -44,6 +46,7 @@ DEFAULTS: dict[str, Any] = {
     "seasons": None,
     "origin": "auto",
     "prior": None,
+    "symmetry": "auto",
     "refits": 0,
     "seed": 0,
 }
@@ -290,6 +293,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
         value if value == "auto" else _named(_finite)(name, value)
     ),
     "prior": _named(_positive("Give a probability, as x1^3=0.01 or degree 2=0.1.")),
+    "symmetry": _one_of(SYMMETRIES),
     "refits": _whole(0, "20 give a rough estimate; 0 for none."),
     "seed": _whole(0, "Use any number from 0."),
 }

@@ -13,7 +13,7 @@ KEYS = (
     *("dt", "dynamics", "substeps"),
     *("states", "terms", "degrees", "coefficients", "adjacency"),
     *("state_noise", "observation_noise", "log_likelihood", "penalty", "outcome"),
-    *("doubts", "alternatives"),
+    *("doubts", "alternatives", "notes"),
 )
 """Keys of `model.json` that are shown."""
 
@@ -57,6 +57,7 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
     yield f"Equations of a {MOTIONS[header['dynamics']]}"
     yield from (f"  {line}" for line in header_equations(header))
     yield from checked_names(header.get("alternatives")) or ()
+    yield from checked_names(header.get("notes")) or ()
     yield ""
     yield from graph_lines(np.array(header["adjacency"]), header["states"])
     yield ""

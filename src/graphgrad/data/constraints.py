@@ -13,6 +13,8 @@ EXAMPLES = {
     "conserve": "conserve(S, I, R)",
     "only_edges": "only_edges(x1 > x2, x2 > x1)",
     "equal": "equal(x1: x2, x2: x1)",
+    "cyclic": "cyclic(x1, x2, x3)",
+    "exchangeable": "exchangeable(v1: w1, v2: w2)",
     "velocity": "velocity(x, v)",
 }
 """Kinds of constraints, with an example of each."""
@@ -82,6 +84,8 @@ def _read(text: str) -> Any:
         return make([_pair(kind, text, part, ">") for part in parts])
     if kind == "equal":
         return make(*(_pair(kind, text, part, ":") for part in parts))
+    if kind in ("cyclic", "exchangeable"):
+        return make(*([name.strip() for name in part.split(":")] for part in parts))
     numbers = {"known": 1, "bounds": 2}.get(kind, 0)
     names = len(parts) - numbers
     counts = {"forbid": 2, "sign": 3, "known": 2, "bounds": 2, "velocity": 2}

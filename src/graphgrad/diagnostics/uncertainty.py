@@ -49,10 +49,11 @@ def coefficient_covariance(
     if ties is not None:
         on = support.ravel()
         # Keep parameters that affect only these coefficients.
-        ties = ties[:, ~np.any((ties != 0) & ~on[:, None], axis=0)]
+        kept = ~np.any((ties != 0) & ~on[:, None], axis=0)
         everything = np.broadcast_to(np.arange(support.shape[1]), support.shape)
-        matrix = np.asarray(_information_at(data, means, everything))
-        return ties[on] @ _inverse(ties.T @ matrix @ ties) @ ties[on].T
+        matrix = np.asarray(_information_at(data, means, everything, ties))
+        ties = ties[:, kept][on]
+        return ties @ _inverse(matrix[np.ix_(kept, kept)]) @ ties.T
     # Columns of the terms of each equation, padded with others.
     width = support.sum(axis=1).max()
     active = np.argsort(~support, axis=1, kind="stable")[:, :width]
@@ -63,11 +64,17 @@ def coefficient_covariance(
     )
 
 
-def _information_at(data: Arranged, means: np.ndarray, active: np.ndarray) -> Array:
+def _information_at(
+    data: Arranged,
+    means: np.ndarray,
+    active: np.ndarray,
+    ties: np.ndarray | None = None,
+) -> Array:
     model, ys = rounded_up(data)
     more = len(ys) + 1 - len(means)  # about which nothing is known there
     means = np.concatenate([means, np.repeat(means[:1], more, axis=0)])
-    return _information(model, ys, *map(jnp.asarray, (means, active)))
+    ties = None if ties is None else jax.device_put(ties)
+    return _information(model, ys, *map(jnp.asarray, (means, active)), ties)
 
 
 def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
@@ -134,6 +141,10 @@ def run_filter(
 
 @compiled
 def _information(
-    model: StateSpaceModel, ys: Array, means: Array, active: Int[Array, "Nx A"]
+    model: StateSpaceModel,
+    ys: Array,
+    means: Array,
+    active: Int[Array, "Nx A"],
+    ties: Float[Array, "all P"] | None,
 ) -> Float[Array, "n n"]:
-    return information(model, ys, means, active).coefficients
+    return information(model, ys, means, active, linear_map=ties).coefficients

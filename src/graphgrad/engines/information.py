@@ -58,6 +58,7 @@ def information(
     *,
     noise: tuple[str, ...] = (),
     joint: bool = True,
+    linear_map: Float[Array, "n P"] | None = None,
 ) -> Information:
     """Fisher information of the model linearised about a trajectory.
 
@@ -71,6 +72,8 @@ def information(
         joint: Whether to compute it for all equations together; if not, for each of
             them, the others held fixed. With more than `MOST_STATES`, what a
             coefficient changes in states other than its own is left out then.
+        linear_map: From parameters to the active coefficients, if the information is to
+            be that on these parameters; for all equations together.
     """
     dtype, (Nx, A) = states.dtype, active.shape
     Ny = ys.shape[1]
@@ -84,6 +87,7 @@ def information(
     kinds = ("state_noise" in noise) + ("observation_noise" in noise)
     m = kinds if pooled else len(numbers)
     own = not joint and Nx > MOST_STATES
+    n = Nx * A if linear_map is None else linear_map.shape[1]
 
     def local(moment, before: Array, after: Array):
         """Expansion of the transition about a state, with the sources of noise."""
@@ -121,6 +125,8 @@ def information(
             rows.schedule, rows.before, before - rows.before, parts
         )
         entering = parts.sensitivity + jax.vmap(by_equation, (0, None))(turned, active)
+        if linear_map is not None:
+            entering = entering @ linear_map
         # With respect to the logarithms of the variances, too.
         measured = jnp.zeros((len(kept), 0, Ny, Ny), dtype)
         if "observation_noise" in noise:
@@ -171,10 +177,10 @@ def information(
     assert isinstance(initial, GaussianNoise)
     start = _Carry(
         state=(model.initial_mean, initial.covariance),
-        means=jnp.zeros((Nx, m if own else Nx * A + m), dtype),
+        means=jnp.zeros((Nx, m if own else n + m), dtype),
         alone=jnp.zeros((Nx, A if own else 0), dtype),
         covariances=jnp.zeros((m, Nx, Nx), dtype),
-        coefficients=jnp.zeros((Nx * A, Nx * A) if joint else (Nx, A, A), dtype),
+        coefficients=jnp.zeros((n, n) if joint else (Nx, A, A), dtype),
         noise=jnp.zeros((len(numbers), len(numbers)), dtype),
     )
     most = max(1, MOST_DERIVATIVES // (Nx * (Nx * A + m)))

@@ -51,6 +51,7 @@ from .fitting import fit_data
 from .pickling import restored, stored
 from .report import fit_findings
 from .summary import fit_summary
+from .symmetry import found_symmetry
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -124,8 +125,9 @@ class GraphGrad(BaseEstimator):
         inputs_between: Inputs of a flow between two rows: `"held"`, row t is constant
             since the row before, or `"linear"`, linear interpolation.
         constraints: Constraints on the coefficients, by `known`, `forbid`, `sign`,
-            `only_edges`, `bounds`, `conserve`, `equal` and `velocity`. They refer to
-            states by name; numbers are coefficients of the dynamics, rates for a flow.
+            `only_edges`, `bounds`, `conserve`, `equal`, `cyclic`, `exchangeable` and
+            `velocity`. They refer to states by name; numbers are coefficients of the
+            dynamics, rates for a flow.
         lags: Delayed states and inputs that are variables of the library, `x1[t-2]`:
             a number of steps, one for each name, `{"x1": 2, "u": 3}`, or `"auto"` for
             the number with the lowest criterion. Delayed states need a map or a
@@ -143,6 +145,11 @@ class GraphGrad(BaseEstimator):
         prior: Probability that a term enters an equation, by its name in `terms_`, or
             of each term of a degree: `{"x1^3": 0.01, "degree 2": 0.1}`. Terms that are
             not named have that of the criterion.
+        symmetry: `"auto"`: coefficients are tied if the equations of five states or
+            more are those of a ring, in the order of the columns, or of identical
+            units, by the criterion. `"cyclic"` and `"exchangeable"` state it for all
+            states, `cyclic` and `exchangeable` among the constraints for some; None to
+            look for none.
         callback: Called with the solver's progress.
         random_state: Seed of the fit, and of forecasts unless they have their own.
 
@@ -177,6 +184,7 @@ class GraphGrad(BaseEstimator):
         n_iter_: Smoother passes of the slowest start, or gradient steps.
         lags_: Number of delayed steps of each variable that has any.
         seasons_: Periods of the seasons, by name.
+        symmetry_: What is equal by a symmetry, found or stated; None without one.
         n_features_in_: Number of columns.
         feature_names_in_: Names of the columns, if they have any.
 
@@ -223,6 +231,7 @@ class GraphGrad(BaseEstimator):
         seasons: Any = None,
         origin: Any = "auto",
         prior: Any = None,
+        symmetry: Any = "auto",
         callback: Any = None,
         random_state: Any = 0,
     ):
@@ -248,6 +257,7 @@ class GraphGrad(BaseEstimator):
         self.seasons = seasons
         self.origin = origin
         self.prior = prior
+        self.symmetry = symmetry
         self.callback = callback
         self.random_state = random_state
 
@@ -941,6 +951,7 @@ class GraphGrad(BaseEstimator):
         self.n_features_in_ = panel.n_columns
         drivers = fit.task.drivers
         self.lags_ = {d.source: d.steps for d in layout.delays}
+        self.symmetry_ = found_symmetry(fit)
         self.seasons_ = {season.label: season.period for season in drivers.seasons}
         for name in ("feature_names_in_", "term_confidence_", "edge_confidence_"):
             vars(self).pop(name, None)

@@ -34,6 +34,7 @@ from .memory import fit_with_memory
 from .origin import fit_about_origin
 from .progress import ProgressLine, recorded
 from .setting_checks import check_settings, check_texts
+from .symmetry import fit_with_symmetry, with_symmetry
 
 NO_FLOW = (Outcome.interval_too_long, Outcome.worse_than_persistence)
 """Outcomes of a flow after which a map is tried."""
@@ -65,6 +66,7 @@ def fit_data(
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
     check_settings(settings, panel)
+    settings = with_symmetry(settings, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
         warn_of_sentinels("y", panel)
         if given is not None:
@@ -87,6 +89,7 @@ def fit_data(
         fit = fit_with_memory(key, settings, panel, fit_one)
         fit = or_linear_map(key, fit, settings, panel, fit_one)
         fit = fit_about_origin(fit, fit_one)
+        fit = fit_with_symmetry(fit, fit_one)
     return fit._replace(doubts=find_doubts(fit))
 
 

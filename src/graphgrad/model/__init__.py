@@ -7,7 +7,9 @@ from .constraint_resolution import resolve_constraints as resolve_constraints
 from .constraint_set import ConstraintSet as ConstraintSet
 from .constraints import bounds as bounds
 from .constraints import conserve as conserve
+from .constraints import cyclic as cyclic
 from .constraints import equal as equal
+from .constraints import exchangeable as exchangeable
 from .constraints import forbid as forbid
 from .constraints import known as known
 from .constraints import only_edges as only_edges

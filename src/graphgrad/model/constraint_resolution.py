@@ -5,21 +5,24 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from ..checks import check_choice
 from ..library import AbstractLibrary, centred, origin_of
 from ..library.degrees import default_states
-from .constraint_set import ConstraintSet, Matrix, StatedConstraints
+from .constraint_set import ConstraintSet, Matrix, Place, StatedConstraints
 from .constraints import (
     Conserve,
     Constraint,
     Delayed,
     Equal,
+    Symmetric,
     Velocity,
     check_constraint_list,
 )
 from .linear_constraints import conserved_groups, share_among_equals, tied
+from .symmetry import orbits
 
 MOST_TIED = 640
-"""Most coefficients of a model in which some are tied."""
+"""Most coefficients of a model in which some are tied; equal ones count as one."""
 
 
 def identity(
@@ -47,7 +50,7 @@ def resolve_constraints(
 
     Args:
         constraints: Made by `known`, `forbid`, `sign`, `only_edges`, `bounds`,
-            `conserve`, `equal` and `velocity`.
+            `conserve`, `equal`, `cyclic`, `exchangeable` and `velocity`.
         library: The terms.
         states: Names of the states and then the inputs; x1, x2, ... and u1, u2, ... if
             not given.
@@ -78,7 +81,7 @@ def resolve_constraints(
                 f"`velocity` must be absent for `dynamics={dynamics!r}`, got "
                 f"{constraint.velocity!r}. Use `dynamics='flow'`, with `dt` or times."
             )
-        if not isinstance(constraint, Conserve | Equal | Delayed):
+        if not isinstance(constraint, Conserve | Equal | Symmetric | Delayed):
             stated.take(constraint)
     groups = conserved_groups(
         [c for c in constraints if isinstance(c, Conserve)], stated
@@ -86,19 +89,47 @@ def resolve_constraints(
     zero, still = _zero(stated, groups, dynamics)
     # The known equation of a state a step before counts as no terms.
     zero = np.where(stated.sources[:, None] >= 0, stated.values, zero)
-    equals = [c for c in constraints if isinstance(c, Equal)]
-    same = [[stated.place(*place) for place in c.places] for c in equals]
+    same = []
+    for constraint in constraints:
+        if isinstance(constraint, Equal):
+            same.append([stated.place(*place) for place in constraint.places])
+        elif isinstance(constraint, Symmetric):
+            same += _symmetric_places(constraint, stated)
     share_among_equals(same, stated, zero, groups)
     untied = _untied(stated, zero, still)
     if not groups and not same:
         return untied
-    if zero.size > MOST_TIED:
+    different = zero.size - sum(len(places) - 1 for places in same)
+    if different > MOST_TIED:
         raise ValueError(
             "`constraints` must tie no coefficients of a model with more than "
-            f"{MOST_TIED}, got {zero.size}. Take a lower degree, or leave out "
-            "`conserve` and `equal`."
+            f"{MOST_TIED} different ones, got {different}. Take a lower degree, or "
+            "leave out `conserve` and `equal`."
         )
     return tied(stated, same, groups, untied)
+
+
+def _symmetric_places(
+    symmetry: Symmetric, stated: StatedConstraints
+) -> list[list[Place]]:
+    """Coefficients that a symmetry makes equal."""
+    for name in (name for unit in symmetry.units for name in unit):
+        check_choice(symmetry.pattern, name, stated.targets)
+    found = orbits(symmetry, stated.library, stated.states, len(stated.targets))
+    if found is None:
+        raise ValueError(
+            f"`{symmetry.pattern}` must permute terms of the library, got one without "
+            "some of the permuted terms. Take a library with the same terms of all "
+            "units."
+        )
+    found = found.copy()
+    for place in symmetry.apart:
+        found[stated.place(*place)] = -1
+    groups: dict[int, list[Place]] = {}
+    for place, number in np.ndenumerate(found):
+        groups.setdefault(int(number), []).append((place[0], place[1]))
+    groups.pop(-1, None)
+    return [places for places in groups.values() if len(places) > 1]
 
 
 def _zero(

@@ -1,6 +1,6 @@
 """Constraints on the equations, by names of states and terms."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +51,20 @@ class Equal(NamedTuple):
     places: tuple[tuple[str, str], ...]
 
 
+class Symmetric(NamedTuple):
+    """Equations that are the same for all units; by `cyclic` or `exchangeable`.
+
+    Attributes:
+        pattern: `"cyclic"` or `"exchangeable"`.
+        units: The states of each unit, in the same order.
+        apart: Coefficients, by target and term, that are free all the same.
+    """
+
+    pattern: str
+    units: tuple[tuple[str, ...], ...]
+    apart: tuple[tuple[str, str], ...] = ()
+
+
 class Velocity(NamedTuple):
     """A state that is the derivative of another one; made by `velocity`."""
 
@@ -69,7 +83,17 @@ class Delayed(NamedTuple):
     source: str
 
 
-Constraint = Known | Sign | OnlyEdges | Bounds | Conserve | Equal | Velocity | Delayed
+Constraint = (
+    Known
+    | Sign
+    | OnlyEdges
+    | Bounds
+    | Conserve
+    | Equal
+    | Symmetric
+    | Velocity
+    | Delayed
+)
 
 
 def check_constraint_list(constraints: Any) -> tuple[Constraint, ...]:
@@ -112,6 +136,9 @@ def _texts(constraint: Constraint) -> list[Any]:
         return [name for place in constraint.places for name in place]
     if isinstance(constraint, Conserve):
         return list(constraint.states)
+    if isinstance(constraint, Symmetric):
+        pairs = (*constraint.units, *constraint.apart)
+        return [name for names in pairs for name in names]
     return list(constraint[:2])
 
 
@@ -220,6 +247,55 @@ def equal(*places: tuple[str, str]) -> Equal:
             f"got {places}. Name the coefficients that are equal."
         )
     return Equal(tuple((target, term) for target, term in places))
+
+
+def cyclic(
+    *units: str | Sequence[str], apart: Iterable[tuple[str, str]] = ()
+) -> Symmetric:
+    """State that the equations are the same for all units of a ring.
+
+    Replacing every state by that of the next unit, and the last by the first, turns the
+    equation of a unit into that of the next one.
+
+    Args:
+        *units: The states in the order of the ring; or lists of states, all of the same
+            length, of units that have several.
+        apart: Coefficients, by target and term, that are free all the same.
+
+    Examples:
+        >>> cyclic("x1", "x2", "x3").units
+        (('x1',), ('x2',), ('x3',))
+    """
+    return _symmetric("cyclic", units, apart)
+
+
+def exchangeable(
+    *units: str | Sequence[str], apart: Iterable[tuple[str, str]] = ()
+) -> Symmetric:
+    """State that the equations are the same for all units, in any order.
+
+    Args:
+        *units: The states; or lists of states, all of the same length, of units that
+            have several.
+        apart: Coefficients, by target and term, that are free all the same.
+
+    Examples:
+        >>> exchangeable(["v1", "w1"], ["v2", "w2"]).units
+        (('v1', 'w1'), ('v2', 'w2'))
+    """
+    return _symmetric("exchangeable", units, apart)
+
+
+def _symmetric(pattern: str, units: Sequence[Any], apart: Iterable[Any]) -> Symmetric:
+    made = tuple((u,) if isinstance(u, str) else tuple(u) for u in units)
+    states = [state for unit in made for state in unit]
+    same = len({len(unit) for unit in made}) == 1 and len(set(states)) == len(states)
+    if len(made) < 2 or not same or not states:
+        raise ValueError(
+            f"`{pattern}` must be given two or more units of as many different states, "
+            f"got {units!r:.60}. Name the states, or lists of those of each unit."
+        )
+    return Symmetric(pattern, made, tuple((target, term) for target, term in apart))
 
 
 def velocity(position: str, velocity: str) -> Velocity:

@@ -1,5 +1,6 @@
 """Constraints that tie coefficients to one another: conserved sums, equal ones."""
 
+from collections import Counter
 from itertools import combinations
 from typing import NamedTuple
 
@@ -40,9 +41,9 @@ def share_among_equals(
     groups: list[list[int]],
 ) -> None:
     """What is known of one of several equal coefficients is known of all."""
-    flat = [place for places in same for place in places]
-    for place in flat:
-        if flat.count(place) > 1:
+    counts = Counter(place for places in same for place in places)
+    for place, number in counts.items():
+        if number > 1:
             stated.disagree("`equal` twice", place, "Put all that are equal into one.")
         if any(place[0] in group for group in groups):
             stated.disagree("`equal` and `conserve`", place, "Keep one of them.")

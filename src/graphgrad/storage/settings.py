@@ -33,6 +33,7 @@ from ..model.constraints import (
     Known,
     OnlyEdges,
     Sign,
+    Symmetric,
     Velocity,
 )
 from ..registries import DIFFERENTIABLE, ENGINES, PENALTIES, PROPOSALS
@@ -42,7 +43,8 @@ UNNAMED = (
     *(GaussianNoise, StudentT, MultiplicativeNoise),
     *(Poisson, NegativeBinomial, Binomial),
     StopGradientResampling,
-    *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal, Velocity),
+    *(Known, Sign, OnlyEdges, Bounds, Conserve, Equal, Symmetric),
+    Velocity,
 )
 """Classes that a file may name, in addition to those of the registries."""
 

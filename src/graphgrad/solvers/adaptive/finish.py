@@ -144,7 +144,7 @@ def solution_at(
     path = plan.coefficients(scatter(path, active, K))
     support = gather(at_end.support, active).ravel()
     inverse = inverse_on(matrix, support)
-    errors = jnp.sqrt(jnp.diag(plan.coefficient_covariance(inverse)))
+    errors = jnp.sqrt(plan.coefficient_variances(inverse))
     if plan.linear_map is None:
         errors = scatter(errors.reshape(active.shape), active, K)
     stay = best_subset(

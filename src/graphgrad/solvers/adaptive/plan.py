@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...engines.linalg import inverse_root
 from ...model import StateSpaceModel
 from ..criterion import AbstractCriterion, Terms, observed_values
 from .unknowns import Unknowns, build
@@ -98,6 +99,23 @@ class Plan(NamedTuple):
             else slopes.reshape(1, -1) @ self.linear_map
         )
 
+    @property
+    def many_tied(self) -> bool:
+        """Whether there are far fewer parameters than coefficients."""
+        return self.linear_map is not None and 3 * self.free.size <= self.base.size
+
+    def parameters_of(self, coefficients: Float[Array, "Nx M"]) -> Float[Array, "R K"]:
+        """The parameters of given coefficients, or the nearest ones where tied."""
+        away = coefficients - self.base
+        if self.linear_map is None:
+            return away
+        moved = jnp.any((self.linear_map != 0) & (away.ravel() != 0)[:, None], axis=0)
+        gram = self.linear_map.T @ self.linear_map
+        ridge = 1e-10 * jnp.diag(jnp.diag(gram))  # transfers in a circle are singular
+        whiten = inverse_root(gram + ridge)
+        nearest = whiten.T @ (whiten @ (self.linear_map.T @ away.ravel()))
+        return jnp.where(moved, nearest, 0)[None]
+
     def parameter_information(self, matrix: Float[Array, "n n"]) -> Float[Array, "m m"]:
         """Information on the parameters, from that on all coefficients."""
         return (
@@ -115,6 +133,12 @@ class Plan(NamedTuple):
             if self.linear_map is None
             else self.linear_map @ matrix @ self.linear_map.T
         )
+
+    def coefficient_variances(self, matrix: Float[Array, "m m"]) -> Float[Array, "n"]:
+        """Variances of all coefficients, from the covariance of the parameters."""
+        if self.linear_map is None:
+            return jnp.diag(matrix)
+        return jnp.sum(self.linear_map @ matrix * self.linear_map, axis=1)
 
     def coefficients(self, parameters: Float[Array, "*L R K"]) -> Array:
         """The coefficients that parameters stand for."""

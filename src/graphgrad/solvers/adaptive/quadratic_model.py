@@ -104,10 +104,20 @@ def quadratic_model(
     else:
         active = jnp.broadcast_to(jnp.arange(M), (Nx, M))
         columns = plan.all_columns()
-    known = information(model, plan.ys, trajectory, active, noise=noise, joint=joint)
+    tied = plan.linear_map if plan.many_tied else None
+    known = information(
+        model,
+        plan.ys,
+        trajectory,
+        active,
+        noise=noise,
+        joint=joint,
+        linear_map=tied,
+    )
     matrix, sought = known.coefficients, gather(plan.free, columns)
     if joint:
-        matrix, sought = plan.parameter_information(matrix), sought.ravel()
+        sought = sought.ravel()
+        matrix = plan.parameter_information(matrix) if tied is None else matrix
     # Of what is not looked for, nothing is learnt.
     both = sought[..., :, None] & sought[..., None, :]
     known = known._replace(coefficients=jnp.where(both, matrix, 0))

@@ -378,7 +378,10 @@ def _settled(starts: Exchange) -> bool:
 def _same_terms(starts: Exchange, found: Solution, plan: Plan) -> bool:
     """Whether the one start has the terms of a fit of fewer rows."""
     before = np.asarray(found.coefficients) != np.asarray(plan.base)
-    return bool(np.all(np.asarray(starts.best.support)[0] == before))
+    now = np.asarray(starts.best.support)[0]
+    if plan.linear_map is not None:  # the coefficients that these parameters move
+        now = ((np.asarray(plan.linear_map) != 0) @ now[0]).reshape(before.shape)
+    return bool(np.all(now == before))
 
 
 def _progress(

@@ -89,7 +89,7 @@ def adaptive(
             that is one of the two.
         form: Refused: it was the name of `dynamics`.
         constraints: What is known of the equations, by `known`, `forbid`, `sign`,
-            `only_edges`, `bounds`, `conserve` and `equal`.
+            `only_edges`, `bounds`, `conserve`, `equal`, `cyclic` and `exchangeable`.
         states: Names by which the constraints call the states and then the inputs.
         criterion: By which terms are chosen: `"beta-binomial"`, `"ebic"`,
             `"ebic-by-degree"`, `"bic"` or `"aic"`. `"auto"`: `"beta-binomial"` for a

@@ -88,20 +88,32 @@ def restricted(
         active = jnp.broadcast_to(jnp.arange(M), (Nx, M))
         support = terms.ravel()
 
+    tied = plan.linear_map if plan.many_tied else None
+
     def known(log_factor: Array) -> Information:
         scaled = unknowns._replace(
             state_noise=unknowns.state_noise * jnp.exp(log_factor)
         )
         model = plan.build(scaled, learn)
         noise = ("state_noise",)
-        return information(model, plan.ys, trajectory, active, noise=noise, joint=joint)
+        return information(
+            model,
+            plan.ys,
+            trajectory,
+            active,
+            noise=noise,
+            joint=joint,
+            linear_map=tied,
+        )
 
     # Differences, as three runs of one program compile faster than a derivative.
     logs = jnp.asarray([-LOG_STEP, 0.0, LOG_STEP], plan.base.dtype)
     each = jax.lax.map(known, logs)
     less, here, more = (entry(each, i) for i in range(3))
     change = (more.coefficients - less.coefficients) / (2 * LOG_STEP)
-    if joint:
+    if tied is not None:
+        covariance = inverse_on(here.coefficients, support)
+    elif joint:
         covariance = plan.coefficient_covariance(
             inverse_on(plan.parameter_information(here.coefficients), support)
         )
@@ -109,6 +121,9 @@ def restricted(
         inside = support.reshape(active.shape)
         covariance = jax.vmap(inverse_on)(here.coefficients, inside)
     lost = -jnp.sum(covariance * change.mT, axis=-1)
+    if tied is not None:  # each coefficient has its share of what a parameter lost
+        shares = tied**2 / jnp.sum(tied**2, axis=0)
+        lost = shares @ lost
     slope = 0.5 * jnp.sum(lost.reshape(active.shape), axis=1) + 1 / 3 - NOISE_PRIOR
     slope = jnp.where(plan.exact, 0, slope)
     assert here.noise is not None

@@ -107,7 +107,7 @@ def _continued(
 ) -> Exchange:
     noise = jnp.maximum(found[1], plan.floor)
     unknowns = model_unknowns(plan.model)._replace(
-        parameters=found[0] - plan.base,
+        parameters=plan.parameters_of(found[0]),
         state_noise=noise,
         observation_noise=found[2],
     )
