@@ -11,16 +11,16 @@ from jaxtyping import PRNGKeyArray
 
 from ...engines import AbstractEngine
 from ...model import ConstraintSet, LinearGaussian, StateSpaceModel
-from ...solution import Solution
+from ...solution import Solution, Stage
 from ..criterion import AbstractCriterion
 from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
 from .contest import best_of, contest
-from .exchange import TOLERANCE
 from .finish import finish
 from .plan import Plan
 from .runs import Explored, exchange_each
+from .search_checks import needed_steps, same_terms, settled
 from .settings import AdaptiveProgress, AdaptiveSteps
 from .stages import (
     FEW_TERMS,
@@ -38,14 +38,8 @@ from .stages import (
     with_less_noise,
 )
 from .starts import begin_fit, begin_later, long_gaps
-from .substeps import (
-    SIZES,
-    doubling,
-    first_size,
-    next_size,
-    substeps_of,
-    with_substeps,
-)
+from .substeps import first_size, substeps_of, with_substeps
+from .trail import Trail, with_record
 from .unknowns import independent_noise
 from .windows import MANY_ROWS, continued
 
@@ -105,36 +99,40 @@ class Search(NamedTuple):
         ys, learn, gaps = self.ys, self.learn, self.settings.long_gaps
         if not self.traced:
             gaps = bool(np.any(np.asarray(long_gaps(jnp.asarray(ys), model))))
-        penalty = self.criterion, self.multiplier
+        penalty, trail = (self.criterion, self.multiplier), Trail()
         known = ys, model, *penalty, self.constraints, learn, gaps
         if found is None:
-            exchanged, plan = self._first(*begin_fit(*known))
+            exchanged, plan = self._first(*begin_fit(*known), trail)
         else:
-            exchanged, plan = self._later(begin_later(*known), found)
+            exchanged, plan = self._later(begin_later(*known), found, trail)
         if "state_noise" not in learn:
             plan = plan._replace(free_noise=jax.device_put(np.array(False)))
             exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = self._free
             exchanged = self._exchange(exchanged, plan, learn, self.settings.climb)
+            trail.add(Stage.known_noise, exchanged.best.support)
             if self._hidden_and_few(model):
                 drawn = likely_starts(self.key, exchanged, plan, engine=self.engine)
                 drawn = self._exchange(drawn, plan, learn, self.settings.climb)
+                trail.add(Stage.random_start, drawn.best.support)
                 exchanged = better_starts(drawn, exchanged)
         elif model.dynamics == "flow":
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it.
             exchanged, plan = self._without_noise(exchanged, plan, found)
+            trail.add(Stage.less_noise, exchanged.best.support)
         combined = exchanged
-        if len(ys) <= MANY_ROWS or not _settled(exchanged):
+        if len(ys) <= MANY_ROWS or not settled(exchanged):
             # The last ascent may take its time: distributions that are not Gaussian,
             # and noises that the data hardly tell, need it.
             combined = recombined_starts(exchanged)
             combined = self._exchange(combined, plan, learn, 4 * self.settings.climb)
-        near = None
+            trail.add(Stage.recombination, combined.best.support)
+        near = certified = None
         exact = not self.traced and not self.engine.stochastic
         if self.rivals and exact and best_of(exchanged, combined).done:
-            combined, near = contest(
+            combined, near, certified = contest(
                 self._key,
                 exchanged,
                 combined,
@@ -144,7 +142,8 @@ class Search(NamedTuple):
                 learn=learn,
                 settings=self.settings,
             )
-        return finish(
+            trail.add(Stage.alternative, combined.best.support)
+        solution = finish(
             self.key,
             exchanged,
             combined,
@@ -156,6 +155,12 @@ class Search(NamedTuple):
             reason=reason,
             traced=self.traced,
         )
+        if self.traced:
+            return solution
+        if certified is None:
+            certified = np.zeros(len(plan.free), bool)
+        best = best_of(exchanged, combined).best.support
+        return with_record(solution, *trail.first(best), certified)
 
     def _sees_all(self, model: StateSpaceModel) -> bool:
         """Whether all states are observed, now or as others a step before."""
@@ -184,7 +189,9 @@ class Search(NamedTuple):
         few = bool(np.sum(self.constraints.free) <= FEW_TERMS)
         return few and not model.sees_all_states
 
-    def _first(self, plan: Plan, beginning: Annealing) -> tuple[Exchange, Plan]:
+    def _first(
+        self, plan: Plan, beginning: Annealing, trail: Trail
+    ) -> tuple[Exchange, Plan]:
         """Terms from the data alone: anneal, exchange, and again."""
         key, settings, model = self.key, self.settings, plan.model
         if model.dynamics == "flow" and not self.traced:
@@ -195,14 +202,20 @@ class Search(NamedTuple):
         seen = self._sees_all(model)
 
         def round_of(number: int, starts: Annealing) -> Exchange:
+            stages = Stage.annealing, Stage.exchange
+            if number > 0:
+                stages = Stage.recombination, Stage.recombination
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
             ready = begin_exchanges(starts.unknowns, starts.trajectory)
-            return self._exchange(ready, plan, self._free, settings.climb, explored)
+            trail.add(stages[0], ready.at.support)
+            ends = self._exchange(ready, plan, self._free, settings.climb, explored)
+            trail.add(stages[1], ends.best.support)
+            return ends
 
         explored: Explored | None = {} if seen else None
         exchanged = round_of(0, beginning)
         if model.dynamics == "flow" and not self.traced:
-            needed = _needed_steps(exchanged, plan, self._free)
+            needed = needed_steps(exchanged, plan, self._free)
             if needed > int(substeps_of(plan.model)):
                 # Terms were looked for with steps that are too long.
                 plan = plan._replace(model=with_substeps(plan.model, needed))
@@ -216,19 +229,25 @@ class Search(NamedTuple):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)
                 again = self._exchange(drawn, plan, self._free, settings.climb)
+                trail.add(Stage.random_start, again.best.support)
                 exchanged = better_starts(again, exchanged)
         return exchanged, plan
 
-    def _later(self, plan: Plan, found: Solution) -> tuple[Exchange, Plan]:
+    def _later(
+        self, plan: Plan, found: Solution, trail: Trail
+    ) -> tuple[Exchange, Plan]:
         """Terms from where a fit of fewer rows ended."""
         start = continued(self.key, found, plan, self.engine, self._free)
         if plan.model.dynamics == "flow":
-            needed = _needed_steps(start, plan, self._free)
+            needed = needed_steps(start, plan, self._free)
             if needed > int(substeps_of(plan.model)):
                 plan = plan._replace(model=with_substeps(plan.model, needed))
+        trail.add(Stage.earlier_fit, start.at.support)
         if "state_noise" not in self.learn:
             return start, plan
-        return self._exchange(start, plan, self._free, self.settings.climb), plan
+        ends = self._exchange(start, plan, self._free, self.settings.climb)
+        trail.add(Stage.exchange, ends.best.support)
+        return ends, plan
 
     def _without_noise(
         self, noisy: Exchange, plan: Plan, found: Solution | None
@@ -242,7 +261,7 @@ class Search(NamedTuple):
                 more rows, unless terms have changed.
         """
         shares = LESS_NOISE
-        if found is not None and _same_terms(noisy, found, plan):
+        if found is not None and same_terms(noisy, found, plan):
             if not found.noise_free:
                 return noisy, plan
             shares = LESS_NOISE[-1:]
@@ -345,29 +364,6 @@ class Search(NamedTuple):
             sweeps=sweeps,
             watch=watch,
         )
-
-
-def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:
-    """Steps an interval that the best start needs."""
-    winner = int(np.argmin(np.asarray(starts.best.criterion)))
-    best = host_entry(starts.best, winner)
-    model = plan.build(best.unknowns, learn)
-    change = doubling(model, plan.ys, best.trajectory)
-    return next_size(change, int(substeps_of(model))) or SIZES[-1]
-
-
-def _settled(starts: Exchange) -> bool:
-    """Whether there is one start, at a maximum from which no other terms were tried."""
-    best, at = starts.best, starts.at
-    same = np.all(np.asarray(at.support) == np.asarray(best.support))
-    maximum = np.all(np.asarray(best.decrement) < TOLERANCE)
-    return len(starts.done) == 1 and bool(starts.done[0] & same & maximum)
-
-
-def _same_terms(starts: Exchange, found: Solution, plan: Plan) -> bool:
-    """Whether the one start has the terms of a fit of fewer rows."""
-    before = np.asarray(found.coefficients) != np.asarray(plan.base)
-    return bool(np.all(np.asarray(starts.best.support)[0] == before))
 
 
 def _progress(
