@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
+from graphgrad.solution import Stage
 from graphgrad.solvers.adaptive import contest
 from graphgrad.solvers.adaptive.rivals import WINDOW, Near, Rival, _Block, _near
-from graphgrad.solution import Stage
 from graphgrad.solvers.criterion import BetaBinomialBIC, Terms, term_degrees
 
 KEY = jax.random.key(0)
