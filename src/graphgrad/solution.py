@@ -189,6 +189,7 @@ class Stage(IntEnum):
     less_noise = 6
     alternative = 7
     earlier_fit = 8
+    regression = 9
 
     @property
     def words(self) -> str:
@@ -206,6 +207,7 @@ _STAGES = {
     Stage.less_noise: "exchange of terms with less process noise",
     Stage.alternative: "an alternative that was better",
     Stage.earlier_fit: "the fit from which the search went on",
+    Stage.regression: "beam search on smoothed states",
 }
 
 

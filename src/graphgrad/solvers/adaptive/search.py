@@ -19,6 +19,7 @@ from .candidate import Exchange
 from .contest import best_of, contest
 from .finish import finish
 from .plan import Plan
+from .regressions import MANY_STATES, with_inferred, with_smoothed
 from .runs import Explored, exchange_each
 from .search_checks import needed_steps, same_terms, settled
 from .settings import AdaptiveProgress, AdaptiveSteps
@@ -45,9 +46,6 @@ from .windows import MANY_ROWS, continued
 
 LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 """Shares of what is left of the way to no process noise, in steps of equal ratio."""
-
-MANY_STATES = 8
-"""States from which on starts are annealed one after the other."""
 
 HOPELESS = 100.0
 """Rise of the criterion with less noise from which on noise is needed for sure."""
@@ -86,6 +84,11 @@ class Search(NamedTuple):
         leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.multiplier))]
         return any(isinstance(leaf, Tracer) for leaf in leaves)
 
+    @property
+    def _exact(self) -> bool:
+        """Whether the likelihood can be looked at, and is no noisy estimate."""
+        return not self.traced and not self.engine.stochastic
+
     def solution(
         self, model: StateSpaceModel, reason: str, found: Solution | None = None
     ) -> Solution:
@@ -110,11 +113,16 @@ class Search(NamedTuple):
             exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = self._free
-            exchanged = self._exchange(exchanged, plan, learn, self.settings.climb)
+            few = self.settings.climb
+            fit = partial(self._exchange, plan=plan, learn=learn, most=few)
+            exchanged = fit(exchanged)
             trail.add(Stage.known_noise, exchanged.best.support)
+            if self._exact:
+                rounds = self.settings.rounds
+                exchanged = with_inferred(exchanged, plan, fit, trail, rounds)
             if self._hidden_and_few(model):
                 drawn = likely_starts(self.key, exchanged, plan, engine=self.engine)
-                drawn = self._exchange(drawn, plan, learn, self.settings.climb)
+                drawn = fit(drawn)
                 trail.add(Stage.random_start, drawn.best.support)
                 exchanged = better_starts(drawn, exchanged)
         elif model.dynamics == "flow":
@@ -130,8 +138,7 @@ class Search(NamedTuple):
             combined = self._exchange(combined, plan, learn, 4 * self.settings.climb)
             trail.add(Stage.recombination, combined.best.support)
         near = certified = None
-        exact = not self.traced and not self.engine.stochastic
-        if self.rivals and exact and best_of(exchanged, combined).done:
+        if self.rivals and self._exact and best_of(exchanged, combined).done:
             combined, near, certified = contest(
                 self._key,
                 exchanged,
@@ -221,6 +228,9 @@ class Search(NamedTuple):
                 plan = plan._replace(model=with_substeps(plan.model, needed))
                 explored = {} if seen else None
                 exchanged = round_of(0, beginning)
+        fit = partial(self._exchange, plan=plan, learn=self._free, most=settings.climb)
+        if self._exact:
+            exchanged = with_smoothed(exchanged, plan, fit, trail)
         for number in range(1, settings.rounds):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
@@ -231,6 +241,8 @@ class Search(NamedTuple):
                 again = self._exchange(drawn, plan, self._free, settings.climb)
                 trail.add(Stage.random_start, again.best.support)
                 exchanged = better_starts(again, exchanged)
+        if self._exact:
+            exchanged = with_inferred(exchanged, plan, fit, trail, settings.rounds)
         return exchanged, plan
 
     def _later(
