@@ -46,12 +46,12 @@ class Regressors(NamedTuple):
 
     def rows(self, columns: Int[np.ndarray, "W s"]) -> Float[np.ndarray, "W s M"]:
         """Products of some terms with all."""
-        for j in np.unique(columns).tolist():
+        needed, places = np.unique(columns, return_inverse=True)
+        for j in needed.tolist():
             if j not in self.products:
                 self.products[j] = self.unit[:, j] @ self.unit
-        listed = sorted(self.products)
-        table = np.array([self.products[j] for j in listed])
-        return table[np.searchsorted(listed, columns)]
+        table = np.array([self.products[j] for j in needed.tolist()])
+        return table[places.reshape(columns.shape)]
 
 
 def beam_search(

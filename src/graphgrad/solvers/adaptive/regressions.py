@@ -32,21 +32,19 @@ MANY_STATES = 8
 """States from which on regressions are tried, and starts annealed one by one."""
 
 
-def with_smoothed(
-    starts: Exchange, plan: Plan, fit: Callable[[Exchange], Exchange], trail: Trail
-) -> Exchange:
-    """The starts, one of them by regressions on the smoothed data if that is better.
+def from_smoothed(
+    plan: Plan, fit: Callable[[Exchange], Exchange], trail: Trail, rounds: int
+) -> tuple[Exchange, bool]:
+    """One start by regressions on the smoothed data, and whether it is settled.
 
     Args:
-        starts: Where they ended.
         plan: What stays the same.
         fit: Ascends and exchanges terms.
         trail: What each stage came to.
+        rounds: Most regressions on inferred states.
     """
-    if not _many_terms(plan):
-        return starts
-    start = regression_start(plan, _smoothed(plan))
-    return with_better_start(starts, _fitted(start, fit, trail))
+    start = _fitted(regression_start(plan, _smoothed(plan)), fit, trail)
+    return with_inferred(start, plan, fit, trail, rounds)
 
 
 def with_inferred(
@@ -55,20 +53,23 @@ def with_inferred(
     fit: Callable[[Exchange], Exchange],
     trail: Trail,
     rounds: int,
-) -> Exchange:
-    """The same on the states that the best start inferred, while that helps."""
-    if not _many_terms(plan):
-        return starts
+) -> tuple[Exchange, bool]:
+    """The starts, one of them by regressions on the states that the best one inferred.
+
+    Again while that helps. They are settled if the regressions come to the terms that
+    these states were inferred with. Arguments as above.
+    """
     for _ in range(rounds):
-        best = best_of(starts).best
-        start = regression_start(plan, best.trajectory)
-        if np.array_equal(np.asarray(start.at.support)[0], best.support):
-            break
+        found = best_of(starts)
+        start = regression_start(plan, found.best.trajectory)
+        if np.array_equal(np.asarray(start.at.support)[0], found.best.support):
+            return starts, bool(found.done)
         end = _fitted(start, fit, trail)
         starts = with_better_start(starts, end)
-        if not np.asarray(end.best.criterion)[0] < best.criterion - SMALLEST:
+        better = found.best.criterion - SMALLEST
+        if not np.asarray(end.best.criterion)[0] < better:
             break
-    return starts
+    return starts, False
 
 
 def _fitted(
@@ -80,7 +81,7 @@ def _fitted(
     return end
 
 
-def _many_terms(plan: Plan) -> bool:
+def many_terms(plan: Plan) -> bool:
     """Whether terms are many, and states seen."""
     model = plan.model
     many = model.n_states >= MANY_STATES and plan.base.size > FEW_COEFFICIENTS

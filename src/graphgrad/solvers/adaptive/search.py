@@ -19,10 +19,10 @@ from .candidate import Exchange
 from .contest import best_of, contest
 from .finish import finish
 from .plan import Plan
-from .regressions import MANY_STATES, with_inferred, with_smoothed
+from .regressions import MANY_STATES, from_smoothed, many_terms, with_inferred
 from .runs import Explored, exchange_each
-from .search_checks import needed_steps, same_terms, settled
-from .settings import AdaptiveProgress, AdaptiveSteps
+from .search_checks import needed_steps, progress_of, same_terms, settled
+from .settings import AdaptiveSteps
 from .stages import (
     FEW_TERMS,
     MULTIPLIERS,
@@ -35,6 +35,7 @@ from .stages import (
     noise_if_needed,
     random_starts,
     recombined_starts,
+    with_better_start,
     with_known_noise,
     with_less_noise,
 )
@@ -117,9 +118,9 @@ class Search(NamedTuple):
             fit = partial(self._exchange, plan=plan, learn=learn, most=few)
             exchanged = fit(exchanged)
             trail.add(Stage.known_noise, exchanged.best.support)
-            if self._exact:
+            if self._exact and many_terms(plan):
                 rounds = self.settings.rounds
-                exchanged = with_inferred(exchanged, plan, fit, trail, rounds)
+                exchanged, _ = with_inferred(exchanged, plan, fit, trail, rounds)
             if self._hidden_and_few(model):
                 drawn = likely_starts(self.key, exchanged, plan, engine=self.engine)
                 drawn = fit(drawn)
@@ -219,18 +220,36 @@ class Search(NamedTuple):
             trail.add(stages[1], ends.best.support)
             return ends
 
+        def fit(starts: Exchange) -> Exchange:
+            return self._exchange(starts, plan, self._free, settings.climb, explored)
+
+        def longer_steps(starts: Exchange) -> bool:
+            """Whether terms were looked for with steps that are too long."""
+            nonlocal plan, explored
+            if model.dynamics != "flow" or self.traced:
+                return False
+            needed = needed_steps(starts, plan, self._free)
+            if needed <= int(substeps_of(plan.model)):
+                return False
+            plan = plan._replace(model=with_substeps(plan.model, needed))
+            explored = {} if seen else None
+            return True
+
         explored: Explored | None = {} if seen else None
+        regressed = None
+        if self._exact and many_terms(plan):
+            regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
+            if longer_steps(regressed):
+                regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
+            if done:
+                return regressed, plan
         exchanged = round_of(0, beginning)
-        if model.dynamics == "flow" and not self.traced:
-            needed = needed_steps(exchanged, plan, self._free)
-            if needed > int(substeps_of(plan.model)):
-                # Terms were looked for with steps that are too long.
-                plan = plan._replace(model=with_substeps(plan.model, needed))
-                explored = {} if seen else None
-                exchanged = round_of(0, beginning)
-        fit = partial(self._exchange, plan=plan, learn=self._free, most=settings.climb)
-        if self._exact:
-            exchanged = with_smoothed(exchanged, plan, fit, trail)
+        if longer_steps(exchanged):
+            exchanged = round_of(0, beginning)
+            if regressed is not None:
+                regressed, _ = from_smoothed(plan, fit, trail, settings.rounds)
+        if regressed is not None:
+            exchanged = with_better_start(exchanged, regressed)
         for number in range(1, settings.rounds):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
@@ -241,8 +260,8 @@ class Search(NamedTuple):
                 again = self._exchange(drawn, plan, self._free, settings.climb)
                 trail.add(Stage.random_start, again.best.support)
                 exchanged = better_starts(again, exchanged)
-        if self._exact:
-            exchanged = with_inferred(exchanged, plan, fit, trail, settings.rounds)
+        if regressed is not None:
+            exchanged, _ = with_inferred(exchanged, plan, fit, trail, settings.rounds)
         return exchanged, plan
 
     def _later(
@@ -334,7 +353,9 @@ class Search(NamedTuple):
             if self.callback is not None:
                 done = int(np.max(np.asarray(starts.step)))
                 if done > 0:  # none where all starts agree
-                    self.callback(_progress("anneal", starts.step, most, starts, plan))
+                    self.callback(
+                        progress_of("anneal", starts.step, most, starts, plan)
+                    )
                 if done < until:
                     break
         return starts
@@ -361,7 +382,7 @@ class Search(NamedTuple):
         def watch(state: Exchange) -> None:
             if self.callback is not None:
                 every = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state.best)
-                self.callback(_progress("refine", state.sweeps, sweeps, every, plan))
+                self.callback(progress_of("refine", state.sweeps, sweeps, every, plan))
 
         if explored is None and self._sees_all(plan.model):
             explored = {}
@@ -376,18 +397,3 @@ class Search(NamedTuple):
             sweeps=sweeps,
             watch=watch,
         )
-
-
-def _progress(
-    stage: str, sweeps: Any, most: int, starts: Any, plan: Plan
-) -> AdaptiveProgress:
-    best = int(np.argmax(np.asarray(starts.log_likelihood)))
-    parameters = np.asarray(starts.unknowns.parameters)[best]
-    return AdaptiveProgress(
-        stage=stage,
-        sweeps=int(np.max(np.asarray(sweeps))),
-        most=most,
-        log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
-        n_nonzero=int(np.count_nonzero(parameters)),
-        coefficients=np.asarray(plan.coefficients(jnp.asarray(parameters))),
-    )

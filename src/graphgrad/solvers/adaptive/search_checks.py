@@ -1,5 +1,8 @@
-"""What the search asks of where its starts ended."""
+"""What the search asks, and tells, of where its starts are."""
 
+from typing import Any
+
+import jax.numpy as jnp
 import numpy as np
 
 from ...solution import Solution
@@ -7,6 +10,7 @@ from ..trees import host_entry
 from .candidate import Exchange
 from .exchange import TOLERANCE
 from .plan import Plan
+from .settings import AdaptiveProgress
 from .substeps import SIZES, doubling, next_size, substeps_of
 
 
@@ -31,3 +35,19 @@ def same_terms(starts: Exchange, found: Solution, plan: Plan) -> bool:
     """Whether the one start has the terms of a fit of fewer rows."""
     before = np.asarray(found.coefficients) != np.asarray(plan.base)
     return bool(np.all(np.asarray(starts.best.support)[0] == before))
+
+
+def progress_of(
+    stage: str, sweeps: Any, most: int, starts: Any, plan: Plan
+) -> AdaptiveProgress:
+    """How far a stage is, for a callback."""
+    best = int(np.argmax(np.asarray(starts.log_likelihood)))
+    parameters = np.asarray(starts.unknowns.parameters)[best]
+    return AdaptiveProgress(
+        stage=stage,
+        sweeps=int(np.max(np.asarray(sweeps))),
+        most=most,
+        log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
+        n_nonzero=int(np.count_nonzero(parameters)),
+        coefficients=np.asarray(plan.coefficients(jnp.asarray(parameters))),
+    )
