@@ -3,7 +3,8 @@
 `keys`: one series, 100 keys. `zoo`: every polynomial system, compared with a lasso on
 the observations. `long`: error by length up to 10 000, and the smoothers there.
 `kuramoto`: filtered states of a system that is not polynomial. `engines`: particle and
-Gaussian engines on the same data. `time`: time per stage of a fit.
+Gaussian engines on the same data. `time`: time per stage of a fit. `certificate`: how
+often branch and bound ends, and what it costs, by the number of correlated terms.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import graphgrad as gg
 from adaptive_recovery import draw, in_chunks, interval
 from graphgrad.library import AbstractLibrary
 from graphgrad.metrics import nrmse, rmse, support_scores
+from graphgrad.solvers.adaptive.certificate import supports_below
 
 KEY = jax.random.key(7)
 # Not a polynomial; and systems covered by adaptive_recovery.
@@ -277,6 +279,24 @@ def _stages(name: str, ys: jax.Array, model: gg.StateSpaceModel) -> None:
     )
 
 
+def certificate(problems: int = 20, rows: int = 150) -> None:
+    """Supports better than three true terms, at a penalty of 12 for each."""
+    print("terms | searches that end | mean, greatest milliseconds of a processor")
+    for k in (10, 20, 35, 60):
+        ended, spent = [], []
+        for seed in range(problems):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(rows, k)) @ (np.eye(k) + 0.3 * rng.normal(size=(k, k)))
+            y = X[:, :3] @ rng.normal(size=3) + rng.normal(size=rows)
+            I, b = X.T @ X, X.T @ y  # noqa: E741
+            limit = 36 - b[:3] @ np.linalg.solve(I[:3, :3], b[:3])
+            begin = time.process_time()
+            penalty, usable = np.full(k, 12.0), np.ones(k, bool)
+            ended.append(supports_below(I, b, penalty, usable, limit).complete)
+            spent.append(1e3 * (time.process_time() - begin))
+        print(f"{k} | {np.mean(ended):.0%} | {np.mean(spent):.1f}, {np.max(spent):.1f}")
+
+
 def main() -> None:
     checks = {
         "keys": keys,
@@ -285,6 +305,7 @@ def main() -> None:
         "kuramoto": kuramoto,
         "engines": engines,
         "time": seconds,
+        "certificate": certificate,
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=list(checks))

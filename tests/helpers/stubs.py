@@ -81,6 +81,8 @@ def least_squares(
         "noise_free": np.asarray(False),
         "term_prices": np.ones(C.shape),
         "penalty_multiplier": np.asarray(float(weight)),
+        "found_by": np.zeros(2, int),
+        "certified": np.zeros(Nx, bool),
         "alternative_coefficients": np.zeros((0, *C.shape)),
         "alternative_rises": np.zeros(0),
     }

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
+from graphgrad.solution import Stage
 from graphgrad.solvers.adaptive import contest
-from graphgrad.solvers.adaptive.rivals import WINDOW, Rival, _Block, _near
+from graphgrad.solvers.adaptive.rivals import WINDOW, Near, Rival, _Block, _near
 from graphgrad.solvers.criterion import BetaBinomialBIC, Terms, term_degrees
 
 KEY = jax.random.key(0)
@@ -87,6 +88,8 @@ def test_weights_and_margin_are_those_of_the_rises(neuron):
     assert float(found.margin) == pytest.approx(margin, abs=1e-6)
     unsure = found.weights[0] < 2 / 3
     assert (found.outcome is gg.Outcome.undecided) == unsure
+    assert found.search.certified == (True, True)
+    assert found.search.stage is not Stage.unknown
 
 
 @pytest.mark.slow
@@ -120,8 +123,11 @@ def test_a_rival_that_is_only_predicted_to_be_better_is_none(neuron, x64, monkey
     model, ys, found = neuron
     other = np.asarray(found.alternative_coefficients)[0]
     promised = Rival(-5.0, other != 0, other)
-    monkeypatch.setattr(contest, "rivals", lambda *_: [promised])
+    near = Near([promised], [1], np.array([True, True]))
+    monkeypatch.setattr(contest, "rivals", lambda *_: near)
     monkeypatch.setattr(contest, "MANY_ROWS", 10)  # rivals are not ascended
     again = gg.adaptive(KEY, ys, model, criterion=found.criterion_name)
     np.testing.assert_array_equal(again.support(), found.support())
     assert not len(again.alternative_rises)
+    # Its promise was not put to the test.
+    assert again.search.certified == (True, False)

@@ -71,7 +71,7 @@ ATTRIBUTES = (
 )
 WORDS = (
     *("terms_", "state_names_", "log_likelihood_", "outcome_", "advice_", "dt_"),
-    *("dynamics_", "substeps_"),
+    *("dynamics_", "substeps_", "search_"),
 )
 
 
@@ -385,6 +385,8 @@ def test_headers_that_do_not_fit_are_refused(folder, change, words):
         ("solution_substeps", np.array(10**9), "substeps must be from 1 to 4096"),
         ("solution_substeps", np.array(1.0), "of float64"),
         ("solution_noise_free", np.array(0), "of int64"),
+        ("solution_found_by", np.array([99, 0]), "stage of the search must be known"),
+        ("solution_certified", np.zeros(2), "of float64"),
         ("model_0", np.zeros(5), "'model_0' must have shape"),
         ("model_99", np.zeros(5), None),
         ("values_0", np.zeros((2, 2)), "at least 3 rows"),

@@ -176,6 +176,8 @@ class GraphGrad(BaseEstimator):
             series.
         substeps_: Runge-Kutta steps of a flow per interval.
         solution_: The full result of the solver.
+        search_: How the terms were found, and for which equations it is certain that no
+            other choice is better; None if that is not known.
         model_: The fitted state-space model of one step.
         dt_: Usual interval between rows.
         time_unit_: Unit of time; None if it is not known.
@@ -933,6 +935,7 @@ class GraphGrad(BaseEstimator):
         """Set the fitted attributes."""
         layout, solution, panel = fit.layout, fit.solution, fit.panel
         self.solution_, self.model_ = solution, fit.model
+        self.search_ = fit.search
         shown = fit.shown
         self.coef_, self.standard_errors_ = shown.coefficients, shown.standard_errors
         self.terms_, self.state_names_ = list(layout.terms), list(layout.present)

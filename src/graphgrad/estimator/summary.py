@@ -41,6 +41,7 @@ def fit_summary(
             f"{found} of {possible} candidate terms "
             f"{'is' if found == 1 else 'are'} selected"
             f"{f', {given} of them given' if given else ''}.",
+            *([] if fit.search is None else [fit.search.words]),
             *["No process noise is needed."] * fit.needs_no_noise,
             *fit.notes,
         ],

@@ -13,7 +13,15 @@ from ..data.layout import Layout
 from ..data.series import Panel, row_dates, row_times
 from ..engines import AbstractEngine
 from ..model import AbstractScaleNoise, Arranged, FlowMean, StateSpaceModel
-from ..solution import Doubt, Outcome, PaperSolution, Solution, full_advice
+from ..solution import (
+    Doubt,
+    Outcome,
+    PaperSolution,
+    SearchRecord,
+    Solution,
+    Stage,
+    full_advice,
+)
 from .rows import StateEstimate, at_rows, check_even, first_means, lay_rows
 from .starting_model import found_model
 from .task import Task
@@ -251,6 +259,14 @@ class Fit(NamedTuple):
     def begins_anywhere(self) -> bool:
         """Whether the initial state is estimated from the first row of a series."""
         return self.initial is None or isinstance(self.initial, str)
+
+    @property
+    def search(self) -> SearchRecord | None:
+        """How the terms were found; None if that is not known."""
+        if isinstance(self.solution, PaperSolution):
+            return None
+        found = self.solution.search
+        return None if found.stage is Stage.unknown else found
 
     @property
     def n_sweeps(self) -> int:

@@ -17,7 +17,7 @@ from ..data.series import Panel, Series
 from ..fits.record import Fit, Inferred, complete_fit
 from ..fits.task import Task, make_task
 from ..model import StateSpaceModel, check_dynamics
-from ..solution import REMEDIES, Doubt, Outcome, PaperSolution, Solution
+from ..solution import REMEDIES, Doubt, Outcome, PaperSolution, Solution, Stage
 from .encoding import GROUPED, array_fields, plain_fields
 
 MOST_SUBSTEPS = 4096
@@ -160,6 +160,8 @@ class Stored:
                 "solution_alternative_coefficients", np.zeros((0, *penalties.shape))
             )
             self.arrays.setdefault("solution_alternative_rises", np.zeros(0))
+            self.arrays.setdefault("solution_found_by", np.zeros(2, int))
+            self.arrays.setdefault("solution_certified", np.zeros(Nx, bool))
             known = np.asarray(multiplier)
             self.arrays.setdefault("solution_penalty_multiplier", known)
         found: dict[str, Any] = {}
@@ -179,6 +181,9 @@ class Stored:
                 f"its substeps must be from 1 to {MOST_SUBSTEPS}, got "
                 f"{int(found['substeps'])}"
             )
+        if kind is Solution and int(found["found_by"][0]) not in set(Stage):
+            number = int(found["found_by"][0])
+            raise ValueError(f"its stage of the search must be known, got {number}")
         if kind is Solution:
             solution = Solution(**found, **_static(header))
             return solution, Inferred.of(solution)

@@ -204,6 +204,8 @@ def solution_at(
         criterion_name=plan.criterion.name,
         alternative_coefficients=jnp.zeros((0, *plan.base.shape), matrix.dtype),
         alternative_rises=jnp.zeros(0, matrix.dtype),
+        found_by=jnp.zeros(2, int),
+        certified=jnp.zeros(len(plan.free), bool),
     )
 
 

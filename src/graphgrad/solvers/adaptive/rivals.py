@@ -4,23 +4,29 @@ At the maximum on the best support, gradient and information over all active ter
 quadratic model of the log-likelihood. On it every support that drops at most two terms
 of an equation and adds at most two is evaluated in closed form, the other equations
 adapting to it: unlike single changes and swaps, this finds one term in place of two.
+Branch and bound (`certificate`) tells whether any support of an equation is better.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
+from .certificate import supports_below
 from .plan import Plan
 from .proposal import Maximum
+from .quadratic_model import FEW_COEFFICIENTS
 
 WINDOW = 10.0
 """Rise of the criterion, by the quadratic model, up to which a support is a rival."""
 
 MOST_RIVALS = 10
 """Most rivals of a support."""
+
+SMALLEST = 1e-3
+"""Fall of the criterion that counts."""
 
 DROPPED, ADDED = 6, 8
 """Terms of an equation whose drops, and additions, are combined."""
@@ -40,8 +46,112 @@ class Rival(NamedTuple):
     parameters: Float[np.ndarray, "R K"]
 
 
-def rivals(maximum: Maximum, plan: Plan) -> list[Rival]:
-    """The rivals of a support, those of the lowest criterion first."""
+class Near(NamedTuple):
+    """The rivals of a support.
+
+    Attributes:
+        rivals: Those of the lowest criterion first.
+        rows: The equation in which each differs.
+        complete: For each equation, whether all of its supports that the quadratic
+            model promises to be better are among them.
+    """
+
+    rivals: list[Rival]
+    rows: list[int]
+    complete: Bool[np.ndarray, "R"]
+
+
+def rivals(maximum: Maximum, plan: Plan) -> Near:
+    """The rivals of a support."""
+    equations = list(_equations(maximum, plan))
+    found: dict[tuple, tuple[Rival, int]] = {}
+    for equation in equations:
+        near = _near(equation.block, equation.inside, equation.usable, equation.penalty)
+        found |= equation.as_rivals(near, maximum)
+    complete = np.zeros(len(equations), bool)
+    if plan.base.size <= FEW_COEFFICIENTS:
+        # Others that change more terms count if they are better than these.
+        rise = min((each.rise for each, _ in found.values()), default=WINDOW)
+        for equation in equations:
+            others, complete[equation.row] = equation.better(max(rise, 0.0))
+            found = equation.as_rivals(others, maximum) | found
+    near = sorted(found.values(), key=lambda each: each[0].rise)
+    for rival, row in near[MOST_RIVALS:]:
+        complete[row] &= rival.rise > -SMALLEST
+    near = near[:MOST_RIVALS]
+    return Near([each for each, _ in near], [row for _, row in near], complete)
+
+
+class _Equation(NamedTuple):
+    """One equation's terms in play, the others adapting.
+
+    Attributes:
+        row: Its number.
+        columns: Of its terms.
+        block: The quadratic in their parameters.
+        inside: Which terms it has.
+        usable: Which it may have.
+        penalty: Of each term.
+        low: Lowest values.
+        high: Highest ones.
+    """
+
+    row: int
+    columns: Int[np.ndarray, "k"]
+    block: "_Block"
+    inside: Bool[np.ndarray, "k"]
+    usable: Bool[np.ndarray, "k"]
+    penalty: Float[np.ndarray, "k"]
+    low: Float[np.ndarray, "k"]
+    high: Float[np.ndarray, "k"]
+
+    def better(
+        self, rise: float
+    ) -> tuple[list[tuple[float, list[int], np.ndarray]], bool]:
+        """Supports of which the criterion rises by less, and whether these are all."""
+        present = tuple(np.flatnonzero(self.inside & self.usable).tolist())
+        now = self._costs([present])[0][0]
+        below = supports_below(
+            _regular(self.block.metric),
+            self.block.linear,
+            self.penalty,
+            self.usable,
+            now + rise,
+            MOST_RIVALS + 1,
+        )
+        supports = [terms for terms in below.supports if terms != present]
+        costs, amounts = self._costs(supports)
+        return [
+            (float(cost - now), list(terms), values)
+            for cost, terms, values in zip(costs, supports, amounts, strict=True)
+        ], below.complete
+
+    def _costs(self, supports: list[tuple[int, ...]]) -> tuple[np.ndarray, list]:
+        """The criterion on each support, but for a constant, and the parameters."""
+        quadratic, amounts = self.block.costs(supports)
+        paid = [float(self.penalty[list(terms)].sum()) for terms in supports]
+        return quadratic + np.array(paid), amounts
+
+    def as_rivals(
+        self, near: Iterable[tuple[float, list[int], np.ndarray]], maximum: Maximum
+    ) -> dict[tuple, tuple[Rival, int]]:
+        """Supports within the bounds as rivals, by row and terms."""
+        found, row = {}, self.row
+        for rise, terms, amounts in near:
+            low, high = self.low[terms], self.high[terms]
+            if not ((amounts >= low) & (amounts <= high)).all():
+                continue
+            support = np.array(maximum.support)
+            parameters = np.array(maximum.unknowns.parameters)
+            support[row], parameters[row] = False, 0.0
+            support[row, self.columns[terms]] = True
+            parameters[row, self.columns[terms]] = amounts
+            found[row, *terms] = Rival(rise, support, parameters), row
+        return found
+
+
+def _equations(maximum: Maximum, plan: Plan) -> Iterator[_Equation]:
+    """Each equation, on the quadratic model at a maximum."""
     active = np.asarray(maximum.active)
     here, penalty, low, high, free, inside = (
         np.take_along_axis(np.asarray(values), active, axis=1)
@@ -56,25 +166,23 @@ def rivals(maximum: Maximum, plan: Plan) -> list[Rival]:
     )
     metric = np.asarray(maximum.metric, float)
     linear = np.asarray(maximum.gradient) + metric @ here.ravel()
-    found, (rows, size) = [], active.shape
+    rows, size = active.shape
     for row in range(rows):
         mine = np.zeros((rows, size), bool)
         mine[row] = True
         others = np.flatnonzero((inside & ~mine).ravel() & (np.diag(metric) > 0))
-        mine = np.flatnonzero(mine.ravel())
-        block = _Block.of(metric, linear, mine, others)
+        block = _Block.of(metric, linear, np.flatnonzero(mine.ravel()), others)
         usable = free[row] & (np.diag(block.metric) > 0)
-        for rise, terms, amounts in _near(block, inside[row], usable, penalty[row]):
-            fits = (amounts >= low[row, terms]) & (amounts <= high[row, terms])
-            if not fits.all():
-                continue
-            support = np.array(maximum.support)
-            parameters = np.array(maximum.unknowns.parameters)
-            support[row], parameters[row] = False, 0.0
-            support[row, active[row, terms]] = True
-            parameters[row, active[row, terms]] = amounts
-            found.append(Rival(rise, support, parameters))
-    return sorted(found, key=lambda rival: rival.rise)[:MOST_RIVALS]
+        yield _Equation(
+            row,
+            active[row],
+            block,
+            inside[row],
+            usable,
+            penalty[row],
+            low[row],
+            high[row],
+        )
 
 
 class _Block(NamedTuple):

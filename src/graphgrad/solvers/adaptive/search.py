@@ -12,17 +12,18 @@ from jaxtyping import PRNGKeyArray
 from ...engines import AbstractEngine
 from ...journal import Journal, begin_stage
 from ...model import ConstraintSet, LinearGaussian, StateSpaceModel
-from ...solution import Solution
+from ...solution import Solution, Stage
 from ..criterion import AbstractCriterion
 from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
 from .contest import best_of, contest
-from .exchange import TOLERANCE
 from .finish import finish
 from .plan import Plan
+from .regressions import MANY_STATES, from_smoothed, many_terms, with_inferred
 from .runs import Explored, exchange_each
-from .settings import AdaptiveProgress, AdaptiveSteps
+from .search_checks import needed_steps, progress_of, same_terms, settled
+from .settings import AdaptiveSteps
 from .stages import (
     FEW_TERMS,
     MULTIPLIERS,
@@ -35,26 +36,18 @@ from .stages import (
     noise_if_needed,
     random_starts,
     recombined_starts,
+    with_better_start,
     with_known_noise,
     with_less_noise,
 )
 from .starts import begin_fit, begin_later, long_gaps
-from .substeps import (
-    SIZES,
-    doubling,
-    first_size,
-    next_size,
-    substeps_of,
-    with_substeps,
-)
+from .substeps import first_size, substeps_of, with_substeps
+from .trail import Trail, with_record
 from .unknowns import independent_noise
 from .windows import MANY_ROWS, continued
 
 LESS_NOISE = (1 / 3, 1 / 2, 1.0)
 """Shares of what is left of the way to no process noise, in steps of equal ratio."""
-
-MANY_STATES = 8
-"""States from which on starts are annealed one after the other."""
 
 HOPELESS = 100.0
 """Rise of the criterion with less noise from which on noise is needed for sure."""
@@ -95,6 +88,11 @@ class Search(NamedTuple):
         leaves = [jnp.zeros(()), *jax.tree.leaves((self.ys, self.multiplier))]
         return any(isinstance(leaf, Tracer) for leaf in leaves)
 
+    @property
+    def _exact(self) -> bool:
+        """Whether the likelihood can be looked at, and is no noisy estimate."""
+        return not self.traced and not self.engine.stochastic
+
     def solution(
         self, model: StateSpaceModel, reason: str, found: Solution | None = None
     ) -> Solution:
@@ -108,36 +106,44 @@ class Search(NamedTuple):
         ys, learn, gaps = self.ys, self.learn, self.settings.long_gaps
         if not self.traced:
             gaps = bool(np.any(np.asarray(long_gaps(jnp.asarray(ys), model))))
-        penalty = self.criterion, self.multiplier
+        penalty, trail = (self.criterion, self.multiplier), Trail()
         known = ys, model, *penalty, self.constraints, learn, gaps
         if found is None:
-            exchanged, plan = self._first(*begin_fit(*known))
+            exchanged, plan = self._first(*begin_fit(*known), trail)
         else:
-            exchanged, plan = self._later(begin_later(*known), found)
+            exchanged, plan = self._later(begin_later(*known), found, trail)
         if "state_noise" not in learn:
             plan = plan._replace(free_noise=jax.device_put(np.array(False)))
             exchanged = with_known_noise(exchanged, plan)
             if independent_noise(model):
                 learn = self._free
-            exchanged = self._exchange(exchanged, plan, learn, self.settings.climb)
+            few = self.settings.climb
+            fit = partial(self._exchange, plan=plan, learn=learn, most=few)
+            exchanged = fit(exchanged)
+            trail.add(Stage.known_noise, exchanged.best.support)
+            if self._exact and many_terms(plan):
+                rounds = self.settings.rounds
+                exchanged, _ = with_inferred(exchanged, plan, fit, trail, rounds)
             if self._hidden_and_few(model):
                 drawn = likely_starts(self.key, exchanged, plan, engine=self.engine)
-                drawn = self._exchange(drawn, plan, learn, self.settings.climb)
+                drawn = fit(drawn)
+                trail.add(Stage.random_start, drawn.best.support)
                 exchanged = better_starts(drawn, exchanged)
         elif model.dynamics == "flow":
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it.
             exchanged, plan = self._without_noise(exchanged, plan, found)
+            trail.add(Stage.less_noise, exchanged.best.support)
         combined = exchanged
-        if len(ys) <= MANY_ROWS or not _settled(exchanged):
+        if len(ys) <= MANY_ROWS or not settled(exchanged):
             # The last ascent may take its time: distributions that are not Gaussian,
             # and noises that the data hardly tell, need it.
             combined = recombined_starts(exchanged)
             combined = self._exchange(combined, plan, learn, 4 * self.settings.climb)
-        near = None
-        exact = not self.traced and not self.engine.stochastic
-        if self.rivals and exact and best_of(exchanged, combined).done:
-            combined, near = contest(
+            trail.add(Stage.recombination, combined.best.support)
+        near = certified = None
+        if self.rivals and self._exact and best_of(exchanged, combined).done:
+            combined, near, certified = contest(
                 self._key,
                 exchanged,
                 combined,
@@ -148,7 +154,8 @@ class Search(NamedTuple):
                 settings=self.settings,
                 journal=self.journal,
             )
-        return finish(
+            trail.add(Stage.alternative, combined.best.support)
+        solution = finish(
             self.key,
             exchanged,
             combined,
@@ -160,6 +167,12 @@ class Search(NamedTuple):
             reason=reason,
             traced=self.traced,
         )
+        if self.traced:
+            return solution
+        if certified is None:
+            certified = np.zeros(len(plan.free), bool)
+        best = best_of(exchanged, combined).best.support
+        return with_record(solution, *trail.first(best), certified)
 
     def _sees_all(self, model: StateSpaceModel) -> bool:
         """Whether all states are observed, now or as others a step before."""
@@ -188,7 +201,9 @@ class Search(NamedTuple):
         few = bool(np.sum(self.constraints.free) <= FEW_TERMS)
         return few and not model.sees_all_states
 
-    def _first(self, plan: Plan, beginning: Annealing) -> tuple[Exchange, Plan]:
+    def _first(
+        self, plan: Plan, beginning: Annealing, trail: Trail
+    ) -> tuple[Exchange, Plan]:
         """Terms from the data alone: anneal, exchange, and again."""
         key, settings, model = self.key, self.settings, plan.model
         if model.dynamics == "flow" and not self.traced:
@@ -199,19 +214,46 @@ class Search(NamedTuple):
         seen = self._sees_all(model)
 
         def round_of(number: int, starts: Annealing) -> Exchange:
+            stages = Stage.annealing, Stage.exchange
+            if number > 0:
+                stages = Stage.recombination, Stage.recombination
             starts = self._anneal(jax.random.fold_in(key, number), starts, plan)
             ready = begin_exchanges(starts.unknowns, starts.trajectory)
-            return self._exchange(ready, plan, self._free, settings.climb, explored)
+            trail.add(stages[0], ready.at.support)
+            ends = self._exchange(ready, plan, self._free, settings.climb, explored)
+            trail.add(stages[1], ends.best.support)
+            return ends
+
+        def fit(starts: Exchange) -> Exchange:
+            return self._exchange(starts, plan, self._free, settings.climb, explored)
+
+        def longer_steps(starts: Exchange) -> bool:
+            """Whether terms were looked for with steps that are too long."""
+            nonlocal plan, explored
+            if model.dynamics != "flow" or self.traced:
+                return False
+            needed = needed_steps(starts, plan, self._free)
+            if needed <= int(substeps_of(plan.model)):
+                return False
+            plan = plan._replace(model=with_substeps(plan.model, needed))
+            explored = {} if seen else None
+            return True
 
         explored: Explored | None = {} if seen else None
+        regressed = None
+        if self._exact and many_terms(plan):
+            regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
+            if longer_steps(regressed):
+                regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
+            if done:
+                return regressed, plan
         exchanged = round_of(0, beginning)
-        if model.dynamics == "flow" and not self.traced:
-            needed = _needed_steps(exchanged, plan, self._free)
-            if needed > int(substeps_of(plan.model)):
-                # Terms were looked for with steps that are too long.
-                plan = plan._replace(model=with_substeps(plan.model, needed))
-                explored = {} if seen else None
-                exchanged = round_of(0, beginning)
+        if longer_steps(exchanged):
+            exchanged = round_of(0, beginning)
+            if regressed is not None:
+                regressed, _ = from_smoothed(plan, fit, trail, settings.rounds)
+        if regressed is not None:
+            exchanged = with_better_start(exchanged, regressed)
         for number in range(1, settings.rounds):
             again = round_of(number, begin_again(beginning, exchanged))
             exchanged = better_starts(again, exchanged)
@@ -220,19 +262,27 @@ class Search(NamedTuple):
                 random_key = jax.random.fold_in(key, settings.rounds + number)
                 drawn = random_starts(random_key, beginning, plan)
                 again = self._exchange(drawn, plan, self._free, settings.climb)
+                trail.add(Stage.random_start, again.best.support)
                 exchanged = better_starts(again, exchanged)
+        if regressed is not None:
+            exchanged, _ = with_inferred(exchanged, plan, fit, trail, settings.rounds)
         return exchanged, plan
 
-    def _later(self, plan: Plan, found: Solution) -> tuple[Exchange, Plan]:
+    def _later(
+        self, plan: Plan, found: Solution, trail: Trail
+    ) -> tuple[Exchange, Plan]:
         """Terms from where a fit of fewer rows ended."""
         start = continued(self.key, found, plan, self.engine, self._free)
         if plan.model.dynamics == "flow":
-            needed = _needed_steps(start, plan, self._free)
+            needed = needed_steps(start, plan, self._free)
             if needed > int(substeps_of(plan.model)):
                 plan = plan._replace(model=with_substeps(plan.model, needed))
+        trail.add(Stage.earlier_fit, start.at.support)
         if "state_noise" not in self.learn:
             return start, plan
-        return self._exchange(start, plan, self._free, self.settings.climb), plan
+        ends = self._exchange(start, plan, self._free, self.settings.climb)
+        trail.add(Stage.exchange, ends.best.support)
+        return ends, plan
 
     def _without_noise(
         self, noisy: Exchange, plan: Plan, found: Solution | None
@@ -246,7 +296,7 @@ class Search(NamedTuple):
                 more rows, unless terms have changed.
         """
         shares = LESS_NOISE
-        if found is not None and _same_terms(noisy, found, plan):
+        if found is not None and same_terms(noisy, found, plan):
             if not found.noise_free:
                 return noisy, plan
             shares = LESS_NOISE[-1:]
@@ -312,7 +362,9 @@ class Search(NamedTuple):
             if self.callback is not None:
                 done = int(np.max(np.asarray(starts.step)))
                 if done > 0:  # none where all starts agree
-                    self.callback(_progress("anneal", starts.step, most, starts, plan))
+                    self.callback(
+                        progress_of("anneal", starts.step, most, starts, plan)
+                    )
                 if done < until:
                     break
         stage.ended(starts)
@@ -340,7 +392,7 @@ class Search(NamedTuple):
         def watch(state: Exchange) -> None:
             if self.callback is not None:
                 every = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state.best)
-                self.callback(_progress("refine", state.sweeps, sweeps, every, plan))
+                self.callback(progress_of("refine", state.sweeps, sweeps, every, plan))
 
         if explored is None and self._sees_all(plan.model):
             explored = {}
@@ -356,44 +408,3 @@ class Search(NamedTuple):
             watch=watch,
             journal=self.journal,
         )
-
-
-def _needed_steps(starts: Exchange, plan: Plan, learn: tuple[str, ...]) -> int:
-    """Steps an interval that the best start needs."""
-    winner = int(np.argmin(np.asarray(starts.best.criterion)))
-    best = host_entry(starts.best, winner)
-    model = plan.build(best.unknowns, learn)
-    change = doubling(model, plan.ys, best.trajectory)
-    return next_size(change, int(substeps_of(model))) or SIZES[-1]
-
-
-def _settled(starts: Exchange) -> bool:
-    """Whether there is one start, at a maximum from which no other terms were tried."""
-    best, at = starts.best, starts.at
-    same = np.all(np.asarray(at.support) == np.asarray(best.support))
-    maximum = np.all(np.asarray(best.decrement) < TOLERANCE)
-    return len(starts.done) == 1 and bool(starts.done[0] & same & maximum)
-
-
-def _same_terms(starts: Exchange, found: Solution, plan: Plan) -> bool:
-    """Whether the one start has the terms of a fit of fewer rows."""
-    before = np.asarray(found.coefficients) != np.asarray(plan.base)
-    now = np.asarray(starts.best.support)[0]
-    if plan.linear_map is not None:  # the coefficients that these parameters move
-        now = ((np.asarray(plan.linear_map) != 0) @ now[0]).reshape(before.shape)
-    return bool(np.all(now == before))
-
-
-def _progress(
-    stage: str, sweeps: Any, most: int, starts: Any, plan: Plan
-) -> AdaptiveProgress:
-    best = int(np.argmax(np.asarray(starts.log_likelihood)))
-    parameters = np.asarray(starts.unknowns.parameters)[best]
-    return AdaptiveProgress(
-        stage=stage,
-        sweeps=int(np.max(np.asarray(sweeps))),
-        most=most,
-        log_likelihood=float(np.asarray(starts.log_likelihood)[best]),
-        n_nonzero=int(np.count_nonzero(parameters)),
-        coefficients=np.asarray(plan.coefficients(jnp.asarray(parameters))),
-    )

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from ...compiling import compiled, compiled_once
@@ -67,6 +68,21 @@ def better_starts(new: Exchange, old: Exchange) -> Exchange:
     """For each start the better one."""
     better = new.best.criterion < old.best.criterion
     return jax.vmap(where_each)(better, new, old)
+
+
+def with_better_start(starts: Exchange, other: Exchange) -> Exchange:
+    """The starts, with another one in place of the worst if it is better."""
+    criteria = np.asarray(starts.best.criterion)
+    worst = int(np.argmax(np.where(np.isfinite(criteria), criteria, np.inf)))
+    if not np.asarray(other.best.criterion)[0] < criteria[worst]:
+        return starts
+
+    def put(leaf: Array, new: Array) -> np.ndarray:
+        leaf = np.array(leaf)
+        leaf[worst] = np.asarray(new)[0]
+        return leaf
+
+    return jax.device_put(jax.tree.map(put, starts, other))
 
 
 @compiled_once
