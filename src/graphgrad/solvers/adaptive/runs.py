@@ -19,7 +19,7 @@ from .candidate import MOST_CHANGES, Exchange
 from .exchange import ascend, change_terms, survey
 from .plan import Plan
 from .proposal import Maximum
-from .quadratic_model import FEW_COEFFICIENTS, active_terms
+from .quadratic_model import FEW_COEFFICIENTS, MOST_COEFFICIENTS, active_terms
 from .rivals import Rival
 
 Explored = dict[bytes, Exchange]
@@ -36,9 +36,13 @@ def ascend_once(
     learn: tuple[str, ...],
     size: int | None,
     joint: bool,
+    others: bool,
+    rough: Any,
 ) -> tuple[Exchange, Maximum]:
     """One sweep and the quadratic model there, compiled."""
-    return ascend(key, state, plan, most_here, engine, learn, size, joint)
+    return ascend(
+        key, state, plan, most_here, engine, learn, size, joint, others, rough
+    )
 
 
 survey_once = compiled(survey)
@@ -77,11 +81,26 @@ def exchange_each(
         sweeps: Most sweeps of a start.
         watch: Called with each start now and then.
     """
-    joint = _joint(plan)
+    joint, may_be_rough = _joint(plan), _may_be_rough(plan, engine)
+
+    def ascended_once(state: Exchange, rough: bool) -> tuple[Exchange, Maximum]:
+        """A sweep; at a maximum, the quadratic model with which terms are exchanged."""
+        size = fewest_terms(state, plan)
+        others = size is None
+        patience = np.array(rough) if may_be_rough else None
+        before, most = state, np.int32(most_here)
+        state, maximum = ascend_once(
+            key, state, plan, most, engine, learn, size, joint, others, patience
+        )
+        if maximum.reached and size is not None:
+            # Terms are exchanged with more of them.
+            size = max(size, active_terms(*plan.base.shape, joint=False))
+            maximum = survey_once(key, before, plan, engine, learn, size)
+        return state, maximum
 
     def finished(state: Exchange) -> Exchange:
         passed: list[bytes] = []
-        sweeps_before = int(state.sweeps)
+        sweeps_before, rough, surveyed = int(state.sweeps), may_be_rough, None
         while not state.done and int(state.sweeps) < sweeps:
             support = np.asarray(state.at.support).tobytes()
             if explored is not None and not state.sweeps_here and not state.again:
@@ -89,16 +108,18 @@ def exchange_each(
                     state = _joined(state, explored[support])
                     break
                 passed.append(support)
-            size = fewest_terms(state, plan)
-            before = state
-            state, maximum = ascend_once(
-                key, state, plan, np.int32(most_here), engine, learn, size, joint
-            )
+            state, maximum = ascended_once(state, rough)
+            if may_be_rough and maximum.reached:
+                surveyed = maximum
+            elif surveyed is not None and state.again and not state.sweeps_here:
+                # Back at the best support: what is known there need not be asked again.
+                maximum = surveyed._replace(limit=state.limit)
             if maximum.reached:
-                if size is not None:  # terms are exchanged with more of them
-                    size = max(size, active_terms(*plan.base.shape, joint=False))
-                    maximum = survey_once(key, before, plan, engine, learn, size)
-                state = exchange_terms(state, maximum, plan)
+                changed = exchange_terms(state, maximum, plan)
+                # Where no other terms are better the last ascent is an exact one.
+                exact = rough and bool(changed.done)
+                state = state._replace(again=np.array(True)) if exact else changed
+                rough = may_be_rough and not exact
             if int(state.sweeps) % 10 == 0:
                 watch(state)
         if int(state.sweeps) > sweeps_before:
@@ -140,10 +161,12 @@ def ascended(
     """
     state = _afresh(best, rival.support, rival.parameters)
     joint = _joint(plan)
+    rough = np.array(False) if _may_be_rough(plan, engine) else None
     while True:
         size = fewest_terms(state, plan)
+        others, most = size is None, np.int32(most_here)
         state, maximum = ascend_once(
-            key, state, plan, np.int32(most_here), engine, learn, size, joint
+            key, state, plan, most, engine, learn, size, joint, others, rough
         )
         if maximum.reached or state.done:
             return jax.tree.map(np.asarray, state)
@@ -162,9 +185,13 @@ def maximum_at(
     state = _afresh(best, found.support, found.unknowns.parameters)
     size = final_terms(state, plan)
     # The program of the last stage.
-    return ascend_once(
-        key, state, plan, np.int32(most_here), engine, learn, size, True
-    )[1]
+    most = np.int32(most_here)
+    return ascend_once(key, state, plan, most, engine, learn, size, True, True, None)[1]
+
+
+def _may_be_rough(plan: Plan, engine: AbstractEngine) -> bool:
+    """Whether ascents end near the maximum where terms will change."""
+    return plan.very_many and not engine.stochastic
 
 
 def _joint(plan: Plan) -> bool:
@@ -211,8 +238,8 @@ def fewest_terms(state: Exchange, plan: Plan) -> int | None:
 
 def final_terms(state: Exchange, plan: Plan) -> int | None:
     """Terms of an equation in the last check: those that others could stand in for."""
-    size = fewest_terms(state, plan)
-    return None if size is None else max(size, active_terms(*plan.base.shape))
+    size, (Nx, M) = fewest_terms(state, plan), plan.base.shape
+    return None if size is None else max(size, min(M, max(8, MOST_COEFFICIENTS // Nx)))
 
 
 def _joined(state: Exchange, other: Exchange) -> Exchange:

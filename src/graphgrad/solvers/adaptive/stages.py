@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from ...compiling import compiled, compiled_once
@@ -23,6 +24,14 @@ FEW_TERMS = 16
 
 LIKELY = 512
 """Random starts of which the likeliest are taken."""
+
+
+def multipliers_of(starts: Annealing) -> np.ndarray:
+    """Multiples of the penalty, one for each start; of fewer starts the middle ones."""
+    number = len(starts.step)
+    first = (len(MULTIPLIERS) - number) // 2
+    dtype = starts.log_likelihood.dtype
+    return np.asarray(MULTIPLIERS[first : first + number], dtype)
 
 
 @compiled
