@@ -94,7 +94,7 @@ def test_information_of_own_states_is_exact_for_states_that_do_not_act_on_others
     active = jnp.broadcast_to(jnp.arange(4), (3, 4))
     exact = MODULE.information(model, ys, states, active, noise=NOISES, joint=False)
     monkeypatch.setattr(MODULE, "MOST_STATES", 2)
-    monkeypatch.setattr(MODULE, "MOST_DERIVATIVES", 900)  # in chunks of rows, too
+    monkeypatch.setattr(MODULE, "OWN_ROWS", 15)  # in chunks of rows, too
     own = MODULE.information(model, ys, states, active, noise=NOISES, joint=False)
     for one, other in zip(own, exact, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
@@ -197,12 +197,28 @@ def test_ascent_that_cannot_catch_up_is_given_up(rise, promised, again, given_up
         criterion=-2 * (low + rise),
         decrement=jnp.asarray(promised),
     )
-    assert _hopeless(reached, state, 10) == given_up
+    assert _hopeless(reached, state, 10, 10) == given_up
     # Of a first support, or at the first sweep on another one, nothing is known.
     first = state._replace(best=state.best._replace(criterion=jnp.asarray(jnp.inf)))
-    assert not _hopeless(reached, first, 10)
+    assert not _hopeless(reached, first, 10, 10)
     fresh = state._replace(at=state.at._replace(log_likelihood=-jnp.asarray(jnp.inf)))
-    assert not _hopeless(reached, fresh, 10)
+    assert not _hopeless(reached, fresh, 10, 10)
+    assert not given_up or _hopeless(reached, state, 10, 1)
+
+
+def test_ascent_that_need_not_be_exact_is_hoped_for_over_fewer_sweeps():
+    one, states = jnp.ones(1), jnp.zeros((3, 1))
+    state = begin_exchange(Unknowns(jnp.ones((1, 2)), one, one, one, one), states)
+    low = jnp.asarray(-50.0)
+    state = state._replace(
+        at=state.at._replace(log_likelihood=low),
+        best=state.best._replace(criterion=jnp.asarray(90.0)),
+    )
+    reached = state.at._replace(
+        log_likelihood=low + 1, criterion=-2 * (low + 1), decrement=jnp.asarray(0.1)
+    )
+    assert not _hopeless(reached, state, 10, 10)
+    assert _hopeless(reached, state, 10, 3)
 
 
 @pytest.mark.slow

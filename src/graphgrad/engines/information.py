@@ -35,6 +35,9 @@ MOST_STATES = 60
 MOST_DERIVATIVES = 1 << 25
 """Derivatives of means that are kept at once; of more, rows are taken in chunks."""
 
+OWN_ROWS = 64
+"""Rows of a chunk where only own states are followed: covariances are large."""
+
 
 class Information(NamedTuple):
     """Fisher information of the data on the parameters.
@@ -111,6 +114,10 @@ def information(
             if moment is not None:
                 every = jnp.where(moment.fresh, 0, every)
             found = found._replace(sources=every[None])
+        if own:
+            assert found.sensitivity is not None
+            blocks = found.sensitivity.reshape(Nx, Nx, A)
+            found = found._replace(sensitivity=jnp.einsum("nna->na", blocks))
         return found
 
     def chunk(carry: _Carry, rows: Rows) -> tuple[_Carry, None]:
@@ -124,9 +131,15 @@ def information(
         turned = jax.vmap(lambda moment, *rest: model.at(moment).mean.turned(*rest))(
             rows.schedule, rows.before, before - rows.before, parts
         )
-        entering = parts.sensitivity + jax.vmap(by_equation, (0, None))(turned, active)
-        if linear_map is not None:
-            entering = entering @ linear_map
+        if own:
+            mine = parts.sensitivity + turned[:, active]
+            entering = jnp.zeros((len(kept), Nx, 0), dtype)
+        else:
+            mine = None
+            each = jax.vmap(by_equation, (0, None))(turned, active)
+            entering = parts.sensitivity + each
+            if linear_map is not None:
+                entering = entering @ linear_map
         # With respect to the logarithms of the variances, too.
         measured = jnp.zeros((len(kept), 0, Ny, Ny), dtype)
         if "observation_noise" in noise:
@@ -139,16 +152,12 @@ def information(
         if numbers:
             process = parts.sources[:, :n_process]
             covariances, moved = _covariance_derivatives(
-                covariances, filtered, process, measured
+                covariances, filtered, process, measured, diagonal=pooled
             )
             gains = moved.gains
         alone, products = carry.alone, None
-        if own:
-            blocks = entering.reshape(-1, Nx, Nx, A)
-            alone, products = _own_products(
-                alone, filtered, jnp.einsum("tnna->tna", blocks)
-            )
-            entering = entering[:, :, :0]
+        if mine is not None:
+            alone, products = _own_products(alone, filtered, mine)
         means, predicted = _mean_derivatives(carry.means, filtered, entering, gains)
         each = filtered.whiten @ filtered.row.matrix @ predicted
         Z, z = jnp.split(each, [entering.shape[2]], axis=2)
@@ -157,8 +166,8 @@ def information(
         known = carry.noise
         if moved is not None and pooled:
             # As if the noises of a state moved its own innovation only.
-            each = jnp.diagonal(moved.innovations, axis1=2, axis2=3)
-            blocks = 0.5 * jnp.einsum("tin,tjn->ijn", each, each)
+            W = moved.innovations
+            blocks = 0.5 * jnp.einsum("tin,tjn->ijn", W, W)
             blocks += jnp.einsum("tni,tnj->ijn", z, z)
             known += jnp.einsum("ijn,nk->injk", blocks, eye).reshape(known.shape)
         elif moved is not None:
@@ -183,7 +192,7 @@ def information(
         coefficients=jnp.zeros((n, n) if joint else (Nx, A, A), dtype),
         noise=jnp.zeros((len(numbers), len(numbers)), dtype),
     )
-    most = max(1, MOST_DERIVATIVES // (Nx * (Nx * A + m)))
+    most = OWN_ROWS if own else max(1, MOST_DERIVATIVES // (Nx * (Nx * A + m)))
     end, _ = scan_chunks(chunk, start, Rows.of(model, ys, states), most=most)
     if not numbers:
         return Information(end.coefficients, None)
@@ -289,11 +298,11 @@ class _CovarianceDerivatives(NamedTuple):
     """Derivatives in the logarithms of variances.
 
     Attributes:
-        innovations: Of the covariances of the innovations, whitened.
+        innovations: Of the covariances of the innovations, whitened, or diagonals only.
         gains: Of the gains, times the innovations.
     """
 
-    innovations: Float[Array, "T m Ny Ny"]
+    innovations: Float[Array, "T m Ny *Ny"]
     gains: Float[Array, "T Nx m"]
 
 
@@ -302,6 +311,8 @@ def _covariance_derivatives(
     filtered: Filtered,
     process: Float[Array, "T p Nx Nx"],
     measured: Float[Array, "T q Ny Ny"],
+    *,
+    diagonal: bool = False,
 ) -> tuple[Float[Array, "m Nx Nx"], _CovarianceDerivatives]:
     """What variances of process noise, then of measurement noise, change.
 
@@ -310,6 +321,7 @@ def _covariance_derivatives(
         filtered: Of the filter.
         process: Covariance that each source of process noise adds.
         measured: The same of the measurement noise; zero where nothing is observed.
+        diagonal: Whether diagonals of the derivatives of innovations are enough.
 
     Returns:
         Derivatives of the last filtered covariance, and those of all rows.
@@ -328,12 +340,13 @@ def _covariance_derivatives(
 
     end, before = jax.lax.scan(step, start, (shrink @ F, entered))
     predicted = each(F, before).at[:, :p].add(process)
-    innovations = each(whiten @ H, predicted)
+    whitened = jax.vmap(_diagonals_between) if diagonal else each
+    innovations = whitened(whiten @ H, predicted)
     w = jnp.einsum("tij,tj->ti", precision, filtered.innovation)
     pulled = jnp.einsum("tyi,ty->ti", H, w)
     gains = shrink @ jnp.einsum("tmij,tj->tim", predicted, pulled)
     if q:
-        innovations = innovations.at[:, p:].add(each(whiten, measured))
+        innovations = innovations.at[:, p:].add(whitened(whiten, measured))
         gains = gains.at[:, :, p:].add(-gain @ jnp.einsum("tqij,tj->tiq", measured, w))
     return end, _CovarianceDerivatives(innovations, gains)
 
@@ -371,3 +384,10 @@ def _between(A: Float[Array, "a n"], X: Float[Array, "m n n"]) -> Array:
     once = (A @ X.transpose(1, 0, 2).reshape(n, m * n)).reshape(a, m, n)
     twice = A @ once.transpose(2, 1, 0).reshape(n, m * a)  # of the transposes
     return twice.reshape(a, m, a).transpose(1, 0, 2)
+
+
+def _diagonals_between(
+    A: Float[Array, "a n"], X: Float[Array, "m n n"]
+) -> Float[Array, "m a"]:
+    """The diagonals of A X A' for many X."""
+    return jnp.sum(jnp.einsum("ai,mij->maj", A, X) * A, axis=2)

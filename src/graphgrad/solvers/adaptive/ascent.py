@@ -67,10 +67,11 @@ def take_step(
     learn: tuple[str, ...],
     size: int | None = None,
     joint: bool = True,
+    others: bool = True,
 ) -> Point:
     """Take the step, or a share of it, and sweep from there.
 
-    `size` and `joint` are those of `quadratic_model`.
+    `size`, `joint` and `others` are those of `quadratic_model`.
     """
     moved = _moved(state.at.unknowns, state.step, state.share, learn, plan.floor)
     parameters = jnp.clip(moved.parameters, plan.low, plan.high)
@@ -89,6 +90,7 @@ def take_step(
         noise=tuple(name for name in learn if name.endswith("_noise")),
         size=size,
         joint=joint,
+        others=others,
     )
     if "initial" in learn:
         unknowns = learn_initial(model.sweep, unknowns)

@@ -33,6 +33,12 @@ from .subset import inverse_on
 TOLERANCE = 0.01
 """Rise in log-likelihood that is too small to go on for."""
 
+ROUGH = 0.02
+"""The same for each equation of very many, before the last ascent on a support."""
+
+ROUGH_SWEEPS = 4
+"""Sweeps at whose rise an ascent that is not to end exactly may still go on."""
+
 SHORTEST = 0.05
 """Shortest share of a scoring step that is tried."""
 
@@ -84,20 +90,35 @@ def ascend(
     learn: tuple[str, ...],
     size: int | None = None,
     joint: bool = True,
+    others: bool = True,
+    rough: Bool[Array, ""] | None = None,
 ) -> tuple[Exchange, Maximum]:
     """One sweep, and the quadratic model there.
 
-    Its `reached` says whether the terms are to be changed by it. It is that in `size`
-    terms of each equation, at least those of the support: the fewer, the faster. None
-    is as many as terms are exchanged with. If it is not `joint`, equations are taken to
-    be independent.
+    Args:
+        key: Random key of the fit.
+        state: Where the loop stands.
+        plan: What stays the same.
+        most_here: Most sweeps on one support.
+        engine: How the hidden trajectory is inferred.
+        learn: What is learnt beside the coefficients.
+        size: Terms of each equation in the quadratic model, at least those of the
+            support: the fewer, the faster. None is as many as terms are exchanged with.
+        joint: If not, equations are taken to be independent.
+        others: Whether terms beside those of the support are looked at.
+        rough: Whether a point near the maximum is enough. None: it is not.
+
+    Returns:
+        Where the loop stands then, and the quadratic model. Its `reached` says whether
+        the terms are to be changed by it.
     """
-    point = take_step(key, state, plan, engine, learn, size, joint)
+    point = take_step(key, state, plan, engine, learn, size, joint, others)
     step = scoring_step(point, state, plan, engine, learn)
-    verdict = _accept(point, step, state, engine, most_here)
+    tolerance, most_left = _patience(plan, most_here, rough)
+    verdict = _accept(point, step, state, engine, most_here, tolerance)
     reached = _reached(point, step, verdict, plan)
     if not engine.stochastic:
-        given_up = verdict.accepted & _hopeless(reached, state, most_here)
+        given_up = verdict.accepted & _hopeless(reached, state, most_here, most_left)
         verdict = verdict._replace(maximum=verdict.maximum | given_up)
     decision = _decide(reached, verdict, state)
     gain = _gain(state, engine, most_here)
@@ -176,12 +197,25 @@ class _Verdict(NamedTuple):
     level: Float[Array, ""]
 
 
+def _patience(
+    plan: Plan, most_here: Int[Array, ""] | int, rough: Bool[Array, ""] | None
+) -> tuple[Array | float, Array | int]:
+    """Rise that is too small to go on for, and sweeps that may be hoped for."""
+    if rough is None:
+        return TOLERANCE, most_here
+    return (
+        jnp.where(rough, ROUGH * len(plan.base), TOLERANCE),
+        jnp.where(rough, ROUGH_SWEEPS, most_here),
+    )
+
+
 def _accept(
     point: Point,
     step: ScoringStep,
     state: Exchange,
     engine: AbstractEngine,
     most_here: Int[Array, ""] | int,
+    tolerance: Array | float,
 ) -> _Verdict:
     """Whether to go on from a point, and whether it is the maximum on its support."""
     value, before = point.value, state.at.log_likelihood
@@ -205,8 +239,8 @@ def _accept(
         level = total / (most_here - (most_here + 1) // 2)
     else:
         # The trajectory, too, has settled.
-        settled = jnp.abs(value - before) < 10 * TOLERANCE
-        maximum = accepted & ((settled & (step.decrement < TOLERANCE)) | last)
+        settled = jnp.abs(value - before) < 10 * tolerance
+        maximum = accepted & ((settled & (step.decrement < tolerance)) | last)
         level = value
     return _Verdict(accepted, maximum, ~accepted & (last | shortest), total, level)
 
@@ -229,15 +263,18 @@ def _reached(
 
 
 def _hopeless(
-    reached: Candidate, state: Exchange, most_here: Int[Array, ""] | int
+    reached: Candidate,
+    state: Exchange,
+    most_here: Int[Array, ""] | int,
+    most_left: Int[Array, ""] | int,
 ) -> Bool[Array, ""]:
     """Whether the sweeps that are left would not make a support better than the best.
 
-    Not even if each raised the log-likelihood by as much as this one did, or as the
-    next step promises.
+    Not even if each, `most_left` at most, raised the log-likelihood by as much as this
+    one did, or as the next step promises.
     """
     rise = reached.log_likelihood - state.at.log_likelihood
-    left = jnp.maximum(most_here - state.sweeps_here - 1, 0)
+    left = jnp.clip(most_here - state.sweeps_here - 1, 0, most_left)
     hoped = 2 * left * jnp.maximum(rise, reached.decrement)
     return ~state.again & (reached.criterion - hoped > state.best.criterion)
 

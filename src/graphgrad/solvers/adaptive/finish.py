@@ -38,8 +38,8 @@ def finish(
     # The program of the ascent, which is compiled already.
     most = np.int32(settings.climb)
     size = None if traced else final_terms(state, plan)
-    joint = True  # as an argument, for it to be the same program
-    _, at_end = ascend_once(end_key, state, plan, most, engine, learn, size, joint)
+    asked = engine, learn, size, True, True, None  # in full: it is the same program
+    _, at_end = ascend_once(end_key, state, plan, most, *asked)
     unknowns = state.at.unknowns
     rises = None if rivals is None else jax.device_put(padded_rises(rivals))
     found = solution_at(

@@ -10,6 +10,9 @@ from ...model import StateSpaceModel
 from ..criterion import AbstractCriterion, Terms, observed_values
 from .unknowns import Unknowns, build
 
+VERY_MANY_COEFFICIENTS = 20_000
+"""Coefficients from which on steps that hardly matter to the end are left out."""
+
 
 class Plan(NamedTuple):
     """What stays the same during a fit.
@@ -63,6 +66,11 @@ class Plan(NamedTuple):
     def free(self) -> Bool[Array, "R K"]:
         """Which parameters are looked for."""
         return self.terms.free
+
+    @property
+    def very_many(self) -> bool:
+        """Whether coefficients are so many that what hardly matters is left out."""
+        return self.linear_map is None and self.base.size >= VERY_MANY_COEFFICIENTS
 
     @property
     def exact(self) -> Bool[Array, "Nx"]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
@@ -70,6 +71,7 @@ def quadratic_model(
     noise: tuple[str, ...] = (),
     size: int | None = None,
     joint: bool = True,
+    others: bool = True,
 ) -> QuadraticModel:
     """Sweep from a trajectory; take gradient and information.
 
@@ -84,6 +86,8 @@ def quadratic_model(
         size: Number of active terms of an equation, at least those of the model; None
             for as many as terms are exchanged with.
         joint: Whether to take the information on all equations together.
+        others: Whether terms beside those of the model are wanted. If not, which ones
+            fill the `size` does not matter.
     """
     score = slope = None
     if engine.differentiable:
@@ -93,17 +97,15 @@ def quadratic_model(
     data = completed_sums(sweep, model, engine)
     Nx, M = plan.base.shape
     trajectory = sweep.means()
-    terms, rest = (part[:, 0] for part in design_rows(model, trajectory[:-1, None]))
-    missed = trajectory[1:] - rest - terms @ model.coefficients.T
-    if model.schedule is not None:
-        missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
-    if plan.linear_map is None:
-        others = stand_ins(terms, missed, model.coefficients - plan.base)
-        size = active_terms(Nx, M) if size is None else size
-        active = columns = screen(data, support, plan.free, size, others)
-    else:
+    if plan.linear_map is not None:
         active = jnp.broadcast_to(jnp.arange(M), (Nx, M))
         columns = plan.all_columns()
+    elif others:
+        size = active_terms(Nx, M) if size is None else size
+        active = columns = _looked_at(model, trajectory, data, support, plan, size)
+    else:
+        assert size is not None
+        active = columns = jax.lax.top_k(support.astype(jnp.int32), size)[1]
     tied = plan.linear_map if plan.many_tied else None
     known = information(
         model,
@@ -138,6 +140,23 @@ def quadratic_model(
         noise_gradient=slope,
         information=known,
     )
+
+
+def _looked_at(
+    model: StateSpaceModel,
+    trajectory: Float[Array, "T_plus_1 Nx"],
+    data: CompletedSums,
+    support: Bool[Array, "R K"],
+    plan: Plan,
+    size: int,
+) -> Int[Array, "Nx A"]:
+    """Columns of the terms of the model, and of those that do best beside them."""
+    terms, rest = (part[:, 0] for part in design_rows(model, trajectory[:-1, None]))
+    missed = trajectory[1:] - rest - terms @ model.coefficients.T
+    if model.schedule is not None:
+        missed = jnp.where(model.schedule.fresh[:, None], 0, missed)
+    alike = stand_ins(terms, missed, model.coefficients - plan.base)
+    return screen(data, support, plan.free, size, alike)
 
 
 def _scored_sweep(

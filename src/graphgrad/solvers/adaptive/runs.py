@@ -6,7 +6,7 @@ on ends where that one did.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -20,7 +20,7 @@ from .candidate import MOST_CHANGES, Exchange
 from .exchange import ascend, change_terms, survey
 from .plan import Plan
 from .proposal import Maximum
-from .quadratic_model import FEW_COEFFICIENTS, active_terms
+from .quadratic_model import FEW_COEFFICIENTS, MOST_COEFFICIENTS, active_terms
 from .rivals import Rival
 
 Explored = dict[bytes, Exchange]
@@ -37,9 +37,31 @@ def ascend_once(
     learn: tuple[str, ...],
     size: int | None,
     joint: bool,
+    others: bool,
+    rough: Any,
 ) -> tuple[Exchange, Maximum]:
     """One sweep and the quadratic model there, compiled."""
-    return ascend(key, state, plan, most_here, engine, learn, size, joint)
+    return ascend(
+        key, state, plan, most_here, engine, learn, size, joint, others, rough
+    )
+
+
+class _Place(NamedTuple):
+    """Where the exchange of terms from one start is.
+
+    Attributes:
+        at: The point.
+        rough: Whether points near maxima are enough.
+        surveyed: Whether a quadratic model in many terms is known.
+        source: From where a sweep leads to it.
+        passed: Supports so far.
+    """
+
+    at: Exchange
+    rough: Any
+    surveyed: Any
+    source: Exchange
+    passed: Any
 
 
 survey_once = compiled(survey)
@@ -80,16 +102,37 @@ def exchange_each(
         watch: Called with each start now and then.
         journal: Has stages that were computed before the fit was stopped, if any.
     """
-    joint = _joint(plan)
+    joint, may_be_rough = _joint(plan), _may_be_rough(plan, engine)
+
+    def ascended_once(state: Exchange, rough: bool) -> tuple[Exchange, Maximum]:
+        """A sweep; at a maximum, the quadratic model with which terms are exchanged."""
+        size = fewest_terms(state, plan)
+        others = size is None
+        patience = np.array(rough) if may_be_rough else None
+        before, most = state, np.int32(most_here)
+        state, maximum = ascend_once(
+            key, state, plan, most, engine, learn, size, joint, others, patience
+        )
+        if maximum.reached and size is not None:
+            # Terms are exchanged with more of them.
+            size = max(size, active_terms(*plan.base.shape, joint=False))
+            maximum = survey_once(key, before, plan, engine, learn, size)
+        return state, maximum
 
     def finished(state: Exchange) -> Exchange:
         sweeps_before = int(state.sweeps)
-        none = np.zeros((0, *np.shape(state.at.support)), bool)
+
+        def stacked(supports: list[np.ndarray]) -> np.ndarray:
+            return np.reshape(supports, (-1, *plan.free.shape)).astype(bool)
+
+        rough, none = np.array(may_be_rough), np.array(False)
+        start = _Place(state, rough, none, state, stacked([]))
         inputs = key, state, plan, most_here, sweeps, learn
-        stage = begin_stage(
-            journal, "exchange", inputs, (state, none), most_rows=sweeps
-        )
-        state, passed = stage.state[0], list(np.asarray(stage.state[1]))
+        stage = begin_stage(journal, "exchange", inputs, start, most_rows=sweeps)
+        state, source = stage.state.at, stage.state.source
+        rough, passed = bool(stage.state.rough), list(np.asarray(stage.state.passed))
+        again = bool(stage.state.surveyed) and not stage.over
+        surveyed = ascended_once(source, True)[1] if again else None
         while not stage.over and not state.done and int(state.sweeps) < sweeps:
             support = np.asarray(state.at.support)
             if explored is not None and not state.sweeps_here and not state.again:
@@ -97,23 +140,28 @@ def exchange_each(
                     state = _joined(state, explored[support.tobytes()])
                     break
                 passed.append(support)
-            size = fewest_terms(state, plan)
             before = state
-            state, maximum = ascend_once(
-                key, state, plan, np.int32(most_here), engine, learn, size, joint
-            )
+            state, maximum = ascended_once(state, rough)
+            if may_be_rough and maximum.reached:
+                surveyed, source = maximum, before
+            elif surveyed is not None and state.again and not state.sweeps_here:
+                # Back at the best support: what is known there need not be asked again.
+                maximum = surveyed._replace(limit=state.limit)
             if maximum.reached:
-                if size is not None:  # terms are exchanged with more of them
-                    size = max(size, active_terms(*plan.base.shape, joint=False))
-                    maximum = survey_once(key, before, plan, engine, learn, size)
-                state = exchange_terms(state, maximum, plan)
-            stage.reached((state, np.array(passed)))
+                changed = exchange_terms(state, maximum, plan)
+                # Where no other terms are better the last ascent is an exact one.
+                exact = rough and bool(changed.done)
+                state = state._replace(again=np.array(True)) if exact else changed
+                rough = may_be_rough and not exact
+            known = np.array(surveyed is not None)
+            place = _Place(state, np.array(rough), known, source, stacked(passed))
+            stage.reached(place)
             if int(state.sweeps) % 10 == 0:
                 watch(state)
         if int(state.sweeps) > sweeps_before:
             watch(state)
         state = jax.tree.map(np.asarray, state)
-        stage.ended((state, np.array(passed)))
+        stage.ended(start._replace(at=state, passed=stacked(passed)))
         if explored is not None and np.isfinite(state.best.criterion):
             explored.update((support.tobytes(), state) for support in passed)
         return state
@@ -154,10 +202,12 @@ def ascended(
     joint = _joint(plan)
     stage = begin_stage(journal, "rival", (key, state, plan, most_here, learn), state)
     state = stage.state
+    rough = np.array(False) if _may_be_rough(plan, engine) else None
     while not stage.over:
         size = fewest_terms(state, plan)
+        others, most = size is None, np.int32(most_here)
         state, maximum = ascend_once(
-            key, state, plan, np.int32(most_here), engine, learn, size, joint
+            key, state, plan, most, engine, learn, size, joint, others, rough
         )
         if maximum.reached or state.done:
             break
@@ -180,9 +230,13 @@ def maximum_at(
     state = _afresh(best, found.support, found.unknowns.parameters)
     size = final_terms(state, plan)
     # The program of the last stage.
-    return ascend_once(
-        key, state, plan, np.int32(most_here), engine, learn, size, True
-    )[1]
+    most = np.int32(most_here)
+    return ascend_once(key, state, plan, most, engine, learn, size, True, True, None)[1]
+
+
+def _may_be_rough(plan: Plan, engine: AbstractEngine) -> bool:
+    """Whether ascents end near the maximum where terms will change."""
+    return plan.very_many and not engine.stochastic
 
 
 def _joint(plan: Plan) -> bool:
@@ -229,8 +283,8 @@ def fewest_terms(state: Exchange, plan: Plan) -> int | None:
 
 def final_terms(state: Exchange, plan: Plan) -> int | None:
     """Terms of an equation in the last check: those that others could stand in for."""
-    size = fewest_terms(state, plan)
-    return None if size is None else max(size, active_terms(*plan.base.shape))
+    size, (Nx, M) = fewest_terms(state, plan), plan.base.shape
+    return None if size is None else max(size, min(M, max(8, MOST_COEFFICIENTS // Nx)))
 
 
 def _joined(state: Exchange, other: Exchange) -> Exchange:

@@ -26,13 +26,13 @@ from .search_checks import needed_steps, progress_of, same_terms, settled
 from .settings import AdaptiveSteps
 from .stages import (
     FEW_TERMS,
-    MULTIPLIERS,
     anneal_starts,
     begin_again,
     begin_exchanges,
     better_starts,
     exchange_together,
     likely_starts,
+    multipliers_of,
     noise_if_needed,
     random_starts,
     recombined_starts,
@@ -324,7 +324,7 @@ class Search(NamedTuple):
         return self.settings.anneal + self.settings.sweeps
 
     def _anneal(self, key: PRNGKeyArray, starts: Annealing, plan: Plan) -> Annealing:
-        multipliers = np.asarray(MULTIPLIERS, plan.ys.dtype)
+        multipliers = multipliers_of(starts)
         if self.traced or plan.model.n_states < MANY_STATES:
             return self._anneal_together(key, starts, multipliers, plan)
         # One after the other: there is nothing to be won by a batch.

@@ -44,6 +44,17 @@ class AdaptiveSteps(eqx.Module):
         self.climb = check_at_least("climb", climb, 4, "15 is enough.")
         self.long_gaps = bool(long_gaps)
 
+    def brief(self) -> "AdaptiveSteps":
+        """One round, in which annealing ends soon after the penalties are up."""
+        return AdaptiveSteps(
+            min(self.anneal, 3 * self.ramp // 2),
+            rounds=1,
+            ramp=self.ramp,
+            sweeps=self.sweeps,
+            climb=self.climb,
+            long_gaps=self.long_gaps,
+        )
+
 
 class AdaptiveProgress(NamedTuple):
     """Argument of a callback.

@@ -26,6 +26,14 @@ LIKELY = 512
 """Random starts of which the likeliest are taken."""
 
 
+def multipliers_of(starts: Annealing) -> np.ndarray:
+    """Multiples of the penalty, one for each start; of fewer starts the middle ones."""
+    number = len(starts.step)
+    first = (len(MULTIPLIERS) - number) // 2
+    dtype = starts.log_likelihood.dtype
+    return np.asarray(MULTIPLIERS[first : first + number], dtype)
+
+
 @compiled
 def anneal_starts(
     key, starts, multipliers, plan, until, *, engine, learn, settings
