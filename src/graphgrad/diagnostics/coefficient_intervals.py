@@ -1,0 +1,116 @@
+"""Intervals of coefficients, given the terms or with their choice."""
+
+import jax
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtr
+
+from ..checks import check_choice
+from ..fits.record import Fit
+from ..fits.rows import check_level, normal_band
+from .choices import Choices
+from .uncertainty import coefficient_covariance
+
+SOURCES = ("coefficients", "terms")
+"""Sources of uncertainty of a coefficient; the terms on request."""
+
+HALVINGS = 100
+"""Steps of the bisection: to the last digit."""
+
+
+def coefficient_intervals(
+    fit: Fit, level: float, sources: tuple[str, ...]
+) -> Float[np.ndarray, "N M 2"]:
+    """Central intervals of the coefficients of a fit.
+
+    Args:
+        fit: The fit.
+        level: Probability of an interval.
+        sources: Sources of uncertainty, from `SOURCES`.
+    """
+    for source in sources:
+        check_choice("sources", source, SOURCES)
+    shown, n = fit.shown, fit.n_present
+    if "terms" not in sources:
+        errors = shown.standard_errors * ("coefficients" in sources)
+        return normal_band(shown.coefficients, errors, level)
+    choices = Choices.of(fit)
+    errors = np.zeros_like(choices.coefficients)
+    if "coefficients" in sources:
+        errors = standard_errors_of(fit, choices)
+    weights = np.broadcast_to(choices.weights[..., None], errors.shape)
+    parts = (each[:, :n] for each in (weights, choices.coefficients, errors))
+    return mixture_band(*parts, level)
+
+
+def standard_errors_of(fit: Fit, choices: Choices) -> Float[np.ndarray, "A Nx M"]:
+    """Standard errors given each choice of terms, zero where none is estimated.
+
+    Those of an alternative come from the information at its coefficients, along the
+    states and with the noises of the fit.
+    """
+    errors = np.zeros_like(choices.coefficients)
+    errors[0] = fit.standard_errors
+    given = choices.present[0] & ~fit.estimated
+    estimated = choices.present & ~given
+    # As many terms of each equation for all choices: one program.
+    width = int(estimated.sum(axis=-1).max())
+    for number in range(1, len(errors)):
+        coefficients = jax.device_put(choices.coefficients[number])
+        model = fit.data.model.with_coefficients(coefficients)
+        covariance = coefficient_covariance(
+            fit.data._replace(model=model),
+            fit.inferred.means,
+            estimated[number],
+            fit.task.linear_map,
+            width=width,
+        )
+        errors[number, estimated[number]] = np.sqrt(np.diag(covariance).clip(min=0))
+    return errors
+
+
+def mixture_band(
+    weights: Float[np.ndarray, "A *shape"],
+    means: Float[np.ndarray, "A *shape"],
+    deviations: Float[np.ndarray, "A *shape"],
+    level: float,
+) -> Float[np.ndarray, "*shape 2"]:
+    """Lower and upper ends of the central intervals of normal mixtures.
+
+    A distribution with a deviation of zero is an atom, on which an end may lie.
+
+    Args:
+        weights: Of each distribution, of sum one.
+        means: Their means.
+        deviations: Their standard deviations.
+        level: Probability of an interval, at least, where there are atoms.
+
+    Examples:
+        >>> import numpy as np
+        >>> half = np.full((2, 1), 0.5)  # zero, or about 5: the ends are quantiles
+        >>> mixture_band(half, np.array([[0.0], [5.0]]), np.array([[0.0], [1.0]]), 0.9)
+        array([[0.        , 6.28155157]])
+    """
+    level = check_level(level)
+    atoms = deviations == 0
+    scale = np.where(atoms, 1.0, deviations)
+
+    def below(x: np.ndarray, *, here: bool) -> np.ndarray:
+        """Probability of less than x, or of at most x if `here`."""
+        steps = (means <= x) if here else (means < x)
+        normal = ndtr((x - means) / scale)
+        return np.sum(weights * np.where(atoms, steps, normal), axis=0)
+
+    ends = []
+    for share in (0.5 - level / 2, 0.5 + level / 2):
+        low = (means - 40 * deviations).min(axis=0)
+        high = (means + 40 * deviations).max(axis=0)
+        for _ in range(HALVINGS):
+            middle = low + (high - low) / 2
+            enough = below(middle, here=True) >= share
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        for atom, mean in zip(atoms, means, strict=True):
+            on = atom & (below(mean, here=False) < share)
+            high = np.where(on & (below(mean, here=True) >= share), mean, high)
+        ends.append(high)
+    return np.stack(ends, axis=-1)
