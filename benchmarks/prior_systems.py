@@ -89,7 +89,7 @@ def simulate(
         for shock in noise[t]:
             rate = coefficients @ np.prod(x[:, None] ** powers, axis=0)
             x = (x + step * rate if flow else rate) + shock
-        if not (np.abs(x) < BOUND).all():
-            return None
+            if not (np.abs(x) < BOUND).all():
+                return None
         states[t] = x
     return states + measurement * rng.standard_normal(states.shape)

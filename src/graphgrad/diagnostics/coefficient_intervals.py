@@ -14,6 +14,9 @@ from .uncertainty import coefficient_covariance
 SOURCES = ("coefficients", "terms")
 """Sources of uncertainty of a coefficient; the terms on request."""
 
+FEW_TERMS = 16
+"""Terms of an equation of which information costs little."""
+
 HALVINGS = 100
 """Steps of the bisection: to the last digit."""
 
@@ -53,8 +56,8 @@ def standard_errors_of(fit: Fit, choices: Choices) -> Float[np.ndarray, "A Nx M"
     errors[0] = fit.standard_errors
     given = choices.present[0] & ~fit.estimated
     estimated = choices.present & ~given
-    # As many terms of each equation for all choices: one program.
-    width = int(estimated.sum(axis=-1).max())
+    # As many terms of each equation for all choices, and for most fits: one program.
+    width = max(int(estimated.sum(axis=-1).max()), min(FEW_TERMS, errors.shape[-1]))
     for number in range(1, len(errors)):
         coefficients = jax.device_put(choices.coefficients[number])
         model = fit.data.model.with_coefficients(coefficients)
