@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 import graphgrad as gg
 from graphgrad.diagnostics.choices import Choices
@@ -114,12 +114,13 @@ def test_ends_are_quantiles_of_the_mixture():
     means, deviations = rng.normal(size=(2, 4, 200))
     deviations = np.abs(deviations)
     means[0], deviations[0] = 0.0, 0.0  # an atom at zero
-    ends = mixture_band(weights, means, deviations, 0.8)
+    freedom = np.where(rng.random((4, 200)) < 0.5, np.inf, 7.0)
+    ends = mixture_band(weights, means, deviations, freedom, 0.8)
     on_atom = 0
     for share, end in zip((0.1, 0.9), ends.T, strict=True):
         with np.errstate(divide="ignore", invalid="ignore"):
-            normal = norm.cdf((end - means[1:]) / deviations[1:])
-        rest = np.sum(weights[1:] * normal, axis=0)
+            shares = t.cdf((end - means[1:]) / deviations[1:], freedom[1:])
+        rest = np.sum(weights[1:] * shares, axis=0)
         below, until = rest + weights[0] * (end > 0), rest + weights[0] * (end >= 0)
         exact = end == 0
         on_atom += exact.sum()
@@ -138,6 +139,17 @@ def test_intervals_with_the_choice_of_terms(model):
     # Only the weights.
     points = model.confidence_intervals(0.9, sources=("terms",))
     assert points[0, :3].tolist() == [[0, 0.1], [0, 0.5], [0, 0.3]]
+
+
+def test_a_learnt_noise_has_the_t_distribution_of_its_steps_less_terms():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "adaptive", least_squares)
+        y = np.random.default_rng(0).normal(size=(6, 1))
+        model = gg.GraphGrad(degree=1, dynamics="map").fit(y)
+    found = model.confidence_intervals(0.9, sources=("coefficients", "terms"))
+    reach = model.standard_errors_ * t.ppf(0.95, 6 - 1 - 2)
+    ends = np.stack([model.coef_ - reach, model.coef_ + reach], axis=-1)
+    assert found == pytest.approx(ends)
 
 
 def test_errors_of_alternatives_are_those_of_a_regression(model):

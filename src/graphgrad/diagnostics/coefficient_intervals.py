@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtr
+from scipy.special import stdtr, stdtrit
 
 from ..checks import check_choice
 from ..fits.record import Fit
@@ -42,8 +42,21 @@ def coefficient_intervals(
     if "coefficients" in sources:
         errors = standard_errors_of(fit, choices)
     weights = np.broadcast_to(choices.weights[..., None], errors.shape)
-    parts = (each[:, :n] for each in (weights, choices.coefficients, errors))
-    return mixture_band(*parts, level)
+    freedom = np.broadcast_to(_freedom(fit, choices)[..., None], errors.shape)
+    parts = weights, choices.coefficients, errors, freedom
+    return mixture_band(*(each[:, :n] for each in parts), level)
+
+
+def _freedom(fit: Fit, choices: Choices) -> Float[np.ndarray, "A Nx"]:
+    """Degrees of freedom of the noise in each equation; infinite where it is known.
+
+    Exact for states that are seen without noise: steps less terms.
+    """
+    learnt = fit.task.prepared.learn
+    if not {"state_noise", "observation_noise"} & set(learnt):
+        return np.full(choices.weights.shape, np.inf)
+    steps = sum(len(series.values) - 1 for series in fit.panel.series)
+    return np.maximum(steps - choices.present.sum(axis=-1), 1.0)
 
 
 def standard_errors_of(fit: Fit, choices: Choices) -> Float[np.ndarray, "A Nx M"]:
@@ -76,22 +89,25 @@ def mixture_band(
     weights: Float[np.ndarray, "A *shape"],
     means: Float[np.ndarray, "A *shape"],
     deviations: Float[np.ndarray, "A *shape"],
+    freedom: Float[np.ndarray, "A *shape"],
     level: float,
 ) -> Float[np.ndarray, "*shape 2"]:
-    """Lower and upper ends of the central intervals of normal mixtures.
+    """Lower and upper ends of the central intervals of mixtures of t distributions.
 
     A distribution with a deviation of zero is an atom, on which an end may lie.
 
     Args:
         weights: Of each distribution, of sum one.
         means: Their means.
-        deviations: Their standard deviations.
+        deviations: Their scales: standard deviations, if normal.
+        freedom: Their degrees of freedom; infinite for normal distributions.
         level: Probability of an interval, at least, where there are atoms.
 
     Examples:
         >>> import numpy as np
         >>> half = np.full((2, 1), 0.5)  # zero, or about 5: the ends are quantiles
-        >>> mixture_band(half, np.array([[0.0], [5.0]]), np.array([[0.0], [1.0]]), 0.9)
+        >>> mean, deviation = np.array([[0.0], [5.0]]), np.array([[0.0], [1.0]])
+        >>> mixture_band(half, mean, deviation, np.full((2, 1), np.inf), 0.9)
         array([[0.        , 6.28155157]])
     """
     level = check_level(level)
@@ -101,13 +117,14 @@ def mixture_band(
     def below(x: np.ndarray, *, here: bool) -> np.ndarray:
         """Probability of less than x, or of at most x if `here`."""
         steps = (means <= x) if here else (means < x)
-        normal = ndtr((x - means) / scale)
-        return np.sum(weights * np.where(atoms, steps, normal), axis=0)
+        share = stdtr(freedom, (x - means) / scale)
+        return np.sum(weights * np.where(atoms, steps, share), axis=0)
 
     ends = []
     for share in (0.5 - level / 2, 0.5 + level / 2):
-        low = (means - 40 * deviations).min(axis=0)
-        high = (means + 40 * deviations).max(axis=0)
+        # The quantile of a mixture is between those of what is mixed.
+        quantiles = means + deviations * stdtrit(freedom, share)
+        low, high = quantiles.min(axis=0), quantiles.max(axis=0)
         for _ in range(HALVINGS):
             middle = low + (high - low) / 2
             enough = below(middle, here=True) >= share
