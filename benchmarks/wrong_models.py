@@ -55,7 +55,7 @@ def main() -> None:
         for name in KINDS:
             wanted = name.startswith(tuple(options.kinds)) and not options.page
             if wanted and (name, seed) not in done and time.monotonic() < until:
-                append(file, judged(name, seed))
+                append(file, judged(name, seed), FIELDS)
     (options.out / "wrong-models.md").write_text(page(stored(file)), encoding="utf-8")
 
 
@@ -85,11 +85,11 @@ def stored(file: Path) -> Rows:
         return list(csv.DictReader(lines))
 
 
-def append(file: Path, row: dict[str, object]) -> None:
+def append(file: Path, row: dict[str, object], fields: tuple[str, ...]) -> None:
     """Add a result to the file."""
     new = not file.exists()
     with file.open("a", encoding="utf-8", newline="") as lines:
-        writer = csv.DictWriter(lines, FIELDS, lineterminator="\n")
+        writer = csv.DictWriter(lines, fields, lineterminator="\n")
         if new:
             writer.writeheader()
         writer.writerow(row)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import betaln
+from scipy.stats import norm
 
 import graphgrad as gg
 from graphgrad.confidence.spike import draw_equation
@@ -74,8 +75,13 @@ def test_draws_of_an_equation_are_those_of_all_supports(x64):
 
 
 @pytest.mark.slow
-def test_posterior_of_states_that_are_seen_is_that_of_a_regression(x64):
-    """A cubic in one state: all 16 supports, with the share of terms integrated out."""
+@pytest.mark.parametrize("limits", [None, (-0.1, 0.05)])
+def test_posterior_of_states_that_are_seen_is_that_of_a_regression(x64, limits):
+    """A cubic in one state: all 16 supports, with the share of terms integrated out.
+
+    With limits of the coefficient of x1^2, the evidence of a support with it is
+    multiplied by their probability given the data over that by the slab.
+    """
     library = gg.Polynomial(1, 3)
     truth = np.array([[0.3, 0.6, -0.12, 0.0]])
     model = gg.state_space_model(
@@ -100,8 +106,25 @@ def test_posterior_of_states_that_are_seen_is_that_of_a_regression(x64):
         ]
     )
     weights = np.exp(weights - weights.max())
+    constraints = []
+    if limits:
+        constraints = [gg.bounds("x1", "x1^2", *limits)]
+        inside = np.diff(norm.cdf(np.array(limits) / slab[2]))[0]
+        for i, s in enumerate(supports):
+            on = np.flatnonzero(s)
+            if 2 in on:
+                V = np.linalg.inv(gram[np.ix_(on, on)] + np.diag(1 / slab[on] ** 2))
+                j = on.tolist().index(2)
+                mean, deviation = (V @ linear[on])[j], np.sqrt(V[j, j])
+                ends = norm.cdf((np.array(limits) - mean) / deviation)
+                weights[i] *= np.diff(ends)[0] / inside
     exact = (weights / weights.sum()) @ supports
-    found = gg.posterior(KEY, ys, model, fit, draws=6000, num_particles=5)
+    found = gg.posterior(
+        KEY, ys, model, fit, draws=6000, num_particles=5, constraints=constraints
+    )
+    if limits:
+        values = found.coefficients[:, 0, 2]
+        assert limits[0] <= values.min() < values.max() <= limits[1]
     np.testing.assert_allclose(found.terms[0], exact, atol=0.05)
     assert found.edges.shape == (1, 1)
     assert found.coefficients.shape == (6000, 1, 4)
@@ -197,9 +220,9 @@ def test_refits_on_blocks(x64):
                 ys,
                 MODEL,
                 fit,
-                constraints=[gg.sign("x1", "x2", "+")],
+                constraints=[gg.equal(("x1", "x1"), ("x2", "x2"))],
             ),
-            "must be of `known`, `forbid` and `only_edges` for posterior draws",
+            "`constraints` must tie no coefficients for posterior draws",
         ),
         (
             lambda ys, fit: gg.posterior(

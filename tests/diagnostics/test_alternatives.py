@@ -8,7 +8,8 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.cli.summary import run_header, summary
-from graphgrad.diagnostics.alternatives import fit_alternatives, term_weights
+from graphgrad.diagnostics.alternatives import fit_alternatives
+from graphgrad.diagnostics.choices import Choices
 from graphgrad.diagnostics.term_confidence import criterion_confidence
 from graphgrad.estimator import fitting
 from helpers.stubs import least_squares
@@ -54,7 +55,7 @@ def test_words(model):
 
 
 def test_weights_of_terms(model):
-    first = term_weights(model._fit)[0]
+    first = Choices.of(model._fit).term_weights()[0]
     assert first.tolist() == pytest.approx([0.3, 0.68, 0.08, 0.3, 0, 0])
     confidence = criterion_confidence(model._fit)[0]
     assert confidence[1] <= 0.68 + 1e-9
@@ -84,4 +85,4 @@ def test_the_papers_solvers_have_none():
         solver="paper", degree=1, n_particles=10, state_noise=1.0, observation_noise=1.0
     ).fit(np.random.default_rng(0).normal(size=(12, 1)))
     assert fit_alternatives(fit._fit) == []
-    assert set(np.unique(term_weights(fit._fit))) <= {0.0, 1.0}
+    assert set(np.unique(Choices.of(fit._fit).term_weights())) <= {0.0, 1.0}

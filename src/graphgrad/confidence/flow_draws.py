@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..model import GaussianNoise, StateSpaceModel
-from .spike import draw_equation
+from .spike import Limits, draw_equation
 
 
 class FlowRegression(NamedTuple):
@@ -69,7 +69,7 @@ class FlowRegression(NamedTuple):
         support: Bool[Array, "Nx M"],
         away: Float[Array, "Nx M"],
         noise: Float[Array, "Nx"],
-        slab: Float[Array, "Nx M"],
+        limits: Limits,
         odds: Float[Array, ""],
     ) -> tuple[Array, Array]:
         """New terms and coefficients, one equation after the other."""
@@ -82,14 +82,17 @@ class FlowRegression(NamedTuple):
             q = noise[i] * self.length
             linear = self.terms.T @ self.target[:, i] / q
             here, values = draw_equation(
-                draw_key, gram / q, linear, support[i], slab[i], odds
+                draw_key, gram / q, linear, support[i], limits.slab[i], odds
             )
             moved = away.at[i].set(values)
+            mine = jax.tree.map(lambda each: each[i], limits)
+            gain = mine.log_weight(here, values)
+            gain -= mine.log_weight(support[i], away[i])
             other = self.log_density(moved, noise) - self.approximate_log_density(
                 moved, noise
             )
             uniform = jax.random.uniform(accept_key, (), other.dtype)
-            accepted = jnp.log(uniform) < other - excess
+            accepted = jnp.log(uniform) < other - excess + gain
             return (
                 jnp.where(accepted, support.at[i].set(here), support),
                 jnp.where(accepted, moved, away),

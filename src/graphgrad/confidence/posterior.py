@@ -33,9 +33,12 @@ from ..model.constraints import Constraint
 from ..solution import Solution
 from ..solvers.adaptive.unknowns import Unknowns, build, solution_unknowns
 from .flow_draws import FlowRegression
-from .spike import draw_equation, edges_of
+from .spike import Limits, draw_equation, draw_within, edges_of
 
 NOISES = ("state_noise", "observation_noise")
+
+TRIES = 10
+"""Proposals of the equations of a map for each trajectory, where they are bounded."""
 
 LEAST_NOISE = 1e-3
 """Weight, in observations, of the first guess of a noise that is learnt."""
@@ -124,7 +127,8 @@ def posterior(
         warm_up: Number of draws before these that are not kept.
         learn: Of `"state_noise"` and `"observation_noise"`, what is learnt.
         form: Refused: it was the name of `dynamics`.
-        constraints: As for `adaptive`, without signs, bounds and linear constraints.
+        constraints: As for `adaptive`, without linear constraints. A coefficient with
+            a sign or bounds is Gaussian within them.
         states: Names by which the constraints call the states and then the inputs.
         num_particles: Number of particles.
 
@@ -173,15 +177,13 @@ def posterior(
             "particles that move without noise cannot be drawn. Use `stability`, or "
             "fit without `lags` of states."
         )
-    if (
-        resolved.linear_map is not None
-        or (resolved.low[resolved.free] > -jnp.inf).any()
-        or (resolved.high[resolved.free] < jnp.inf).any()
-    ):
+    if resolved.linear_map is not None:
         raise ValueError(
-            "`constraints` must be of `known`, `forbid` and `only_edges` for posterior "
-            "draws, got signs, bounds or ties. Leave them out, or use `stability`."
+            "`constraints` must tie no coefficients for posterior draws, got `equal` "
+            "or `conserve`. Leave them out, or use `stability`."
         )
+    low, high = resolved.low[resolved.free], resolved.high[resolved.free]
+    bounded = bool((low > -np.inf).any() or (high < np.inf).any())
     engine = ParticleSmoother(num_particles, smoothing="ancestor")
     return _draw(
         key,
@@ -193,6 +195,7 @@ def posterior(
         draws,
         warm_up,
         tuple(learn),
+        bounded,
     )
 
 
@@ -214,6 +217,7 @@ def _draw(
     draws: int,
     warm_up: int,
     learn: tuple[str, ...],
+    bounded: bool,
 ) -> Posterior:
     base, free = jnp.asarray(constraints.base, ys.dtype), jnp.asarray(constraints.free)
     terms, _ = model.mean.with_coefficients(base).design(start.states[:-1])
@@ -222,6 +226,11 @@ def _draw(
     )
     slab = level[:, None] / jnp.maximum(size, jnp.finfo(size.dtype).tiny)
     slab = jnp.where(free & (size > 0), slab, 0)
+    limits = Limits(
+        jnp.asarray(constraints.low, ys.dtype),
+        jnp.asarray(constraints.high, ys.dtype),
+        slab,
+    )
     T, p = len(ys), jnp.sum(free)
     begin = _State(
         trajectory=start.states,
@@ -244,7 +253,7 @@ def _draw(
                 state.support,
                 unknowns.parameters - base,
                 unknowns.state_noise,
-                slab,
+                limits,
                 odds,
             )
             squares = jnp.sum((flow.target - flow.terms @ away.T) ** 2, axis=0)
@@ -254,13 +263,16 @@ def _draw(
             gram, target = terms.T @ terms, trajectory[1:] - rest - terms @ base.T
 
             def equation(inputs: tuple) -> tuple[Array, Array]:
-                key, x, q, support, slab = inputs
-                linear = terms.T @ x / q
-                return draw_equation(key, gram / q, linear, support, slab, odds)
+                key, x, q, before, mine = inputs
+                known = gram / q, terms.T @ x / q
+                if bounded:
+                    return draw_within(key, *known, before, mine, odds, TRIES)
+                return draw_equation(key, *known, before[0], mine.slab, odds)
 
             rows = jax.random.split(keys[1], len(slab)), target.T
+            before = state.support, unknowns.parameters - base
             support, away = jax.lax.map(
-                equation, (*rows, unknowns.state_noise, state.support, slab)
+                equation, (*rows, unknowns.state_noise, before, limits)
             )
             squares = jnp.sum((target - terms @ away.T) ** 2, axis=0)
         count = jnp.sum(support)

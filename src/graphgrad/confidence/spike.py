@@ -5,10 +5,11 @@ Given the noise, the coefficients can be integrated out, so that whether each te
 enters is drawn in turn from its exact odds, read off its tableau.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import ndtr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..engines.linalg import inverse_root
@@ -23,6 +24,70 @@ def edges_of(
     """In what share of draws the one variable (column) acts on the other (row)."""
     acts = present[:, :, None, :] & (jnp.asarray(incidence) != 0)
     return jnp.mean(jnp.any(acts, axis=-1), axis=0)
+
+
+class Limits(NamedTuple):
+    """Lowest and highest values of the coefficients of an equation, or of several.
+
+    The slab of a coefficient is its normal distribution within the limits, so that
+    limits do not change how likely a term is before the data are seen.
+
+    Attributes:
+        low: Lowest values.
+        high: Highest values.
+        slab: Standard deviations without limits; zero for those that may not enter.
+    """
+
+    low: Float[Array, "*Nx M"]
+    high: Float[Array, "*Nx M"]
+    slab: Float[Array, "*Nx M"]
+
+    def log_weight(
+        self, support: Bool[Array, "M"], values: Float[Array, "M"]
+    ) -> Float[Array, ""]:
+        """Log-density beside that without limits; minus infinity outside them."""
+        scale = jnp.where(self.slab > 0, self.slab, 1)
+        share = ndtr(self.high / scale) - ndtr(self.low / scale)
+        share = jnp.maximum(share, jnp.finfo(share.dtype).tiny)
+        within = ~support | ((values >= self.low) & (values <= self.high))
+        weight = -jnp.sum(jnp.where(support, jnp.log(share), 0))
+        return jnp.where(jnp.all(within), weight, -jnp.inf)
+
+
+def draw_within(
+    key: PRNGKeyArray,
+    precision: Float[Array, "M M"],
+    linear: Float[Array, "M"],
+    before: tuple[Bool[Array, "M"], Float[Array, "M"]],
+    limits: Limits,
+    log_odds: Float[Array, ""],
+    tries: int,
+) -> tuple[Bool[Array, "M"], Float[Array, "M"]]:
+    """New terms and coefficients of one equation, within limits.
+
+    Draws without limits leave their distribution as it is and are reversible (terms are
+    visited in a random order), so that each is a proposal of a Metropolis step.
+
+    Args:
+        key: Random key.
+        precision: As for `draw_equation`.
+        linear: As for `draw_equation`.
+        before: Terms and coefficients now.
+        limits: Of the coefficients.
+        log_odds: As for `draw_equation`.
+        tries: Number of proposals.
+    """
+
+    def propose(number: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        draw_key, accept_key = jax.random.split(jax.random.fold_in(key, number))
+        new = draw_equation(
+            draw_key, precision, linear, state[0], limits.slab, log_odds
+        )
+        gain = limits.log_weight(*new) - limits.log_weight(*state)
+        uniform = jax.random.uniform(accept_key, (), linear.dtype)
+        return where_each(jnp.log(uniform) < gain, new, state)
+
+    return jax.lax.fori_loop(0, tries, propose, before)
 
 
 def draw_equation(

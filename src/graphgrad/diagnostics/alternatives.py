@@ -54,21 +54,6 @@ def noticeable(fit: Fit) -> list[Alternative]:
     return [other for other in fit_alternatives(fit) if other.weight >= NOTICEABLE]
 
 
-def term_weights(fit: Fit) -> Float[np.ndarray, "Nx M"]:
-    """Sum of the weights of the choices, fit and alternatives, that have each term."""
-    found = fit.solution
-    if isinstance(found, PaperSolution):
-        return (found.departures() != 0).astype(float)
-    base = np.asarray(found.base)
-    choices = np.concatenate(
-        [
-            np.asarray(found.coefficients)[None],
-            np.asarray(found.alternative_coefficients),
-        ]
-    )
-    return np.einsum("a,aij->ij", found.weights, choices != base)
-
-
 def _words(fit: Fit, coefficients: np.ndarray) -> str:
     """How a choice of terms differs from that of the fit."""
     base = (fit.coefficients - fit.solution.departures())[: fit.n_present]

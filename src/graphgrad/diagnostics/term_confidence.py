@@ -11,7 +11,7 @@ from ..confidence.spike import edges_of
 from ..fits.record import Fit
 from ..solution import PaperSolution, Solution
 from ..solvers.adaptive.substeps import with_substeps
-from .alternatives import term_weights
+from .choices import Choices
 
 Found = TypeVar("Found", Stability, Posterior)
 
@@ -90,7 +90,7 @@ def criterion_confidence(fit: Fit) -> Float[np.ndarray, "Nx M"]:
     odds = ((away / errors) ** 2 - fit.term_penalties) / 2
     # Larger odds are not resolved by this approximation.
     confidence = 1 / (1 + np.exp(-np.clip(odds, -12, 12)))
-    weights = term_weights(fit)
+    weights = Choices.of(fit).term_weights()
     there = np.where(known, np.minimum(confidence, weights), 1.0)
     return np.where(away != 0, there, weights)
 

@@ -32,6 +32,8 @@ def coefficient_covariance(
     means: Float[np.ndarray, "T_plus_1 Nx"],
     support: Bool[np.ndarray, "Nx M"],
     ties: Float[np.ndarray, "all P"] | None = None,
+    *,
+    width: int = 0,
 ) -> Float[np.ndarray, "n n"]:
     """Covariance of the coefficients on a support, in row-major order.
 
@@ -43,6 +45,8 @@ def coefficient_covariance(
         means: Smoothed means of x_0..x_T.
         support: Which coefficients were estimated.
         ties: Matrix from parameters to coefficients, under linear constraints.
+        width: Terms of each equation of which information is taken, at least: one
+            program for supports of several sizes.
     """
     if not support.any():
         return np.zeros((0, 0))
@@ -55,7 +59,7 @@ def coefficient_covariance(
         ties = ties[:, kept][on]
         return ties @ _inverse(matrix[np.ix_(kept, kept)]) @ ties.T
     # Columns of the terms of each equation, padded with others.
-    width = support.sum(axis=1).max()
+    width = max(width, int(support.sum(axis=1).max()))
     active = np.argsort(~support, axis=1, kind="stable")[:, :width]
     used = np.take_along_axis(support, active, axis=1).ravel()
     # Terms of an equation are in the order of their columns.

@@ -19,12 +19,17 @@ from ..confidence import Posterior, Stability
 from ..data.clock import as_dates
 from ..deprecation import renamed
 from ..diagnostics.alternatives import Alternative, fit_alternatives
+from ..diagnostics.coefficient_intervals import coefficient_intervals
 from ..diagnostics.comparison import Comparison, compare_records
 from ..diagnostics.doubts import with_stability
+from ..diagnostics.probable_edges import (
+    ProbableEdge,
+    edge_probabilities,
+    probable_edges,
+)
 from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..diagnostics.term_confidence import fit_posterior, fit_stability
 from ..fits.record import Fit
-from ..fits.rows import normal_band
 from ..forks import check_not_forked
 from ..graph import adjacency
 from ..library import origin_of
@@ -711,14 +716,54 @@ class GraphGrad(BaseEstimator):
             edge_confidence=self._edge_confidence(),
         )
 
-    def confidence_intervals(self, level: float = 0.9) -> Float[np.ndarray, "Nx M 2"]:
-        """Confidence intervals of the coefficients, given the selected terms.
+    @in_double
+    def confidence_intervals(
+        self, level: float = 0.9, *, sources: tuple[str, ...] = ("coefficients",)
+    ) -> Float[np.ndarray, "Nx M 2"]:
+        """Confidence intervals of the coefficients.
 
         Args:
             level: Probability that an interval covers its coefficient.
+            sources: `("coefficients",)`: given the selected terms. `("coefficients",
+                "terms")`: with their choice too, the quantiles of a mixture of the fit
+                and its `alternatives`, in which a coefficient is zero where its term
+                does not enter.
         """
-        fit = self._checked()
-        return normal_band(fit.shown.coefficients, fit.shown.standard_errors, level)
+        return coefficient_intervals(self._checked(), level, sources)
+
+    def edges(self, fdr: float = 0.05) -> list[ProbableEdge]:
+        """Edges with a false discovery rate: the most probable, of any term.
+
+        As many as possible such that the expected share of false ones is at most
+        `fdr`, by the probabilities of `edge_probabilities`, which hold if the model is
+        right.
+
+        Args:
+            fdr: Highest expected share of false edges.
+
+        Returns:
+            Each with its `source`, `target` and `probability`, the most probable
+            first; also edges that only alternatives of the fit have.
+
+        Examples:
+            >>> import graphgrad as gg, jax
+            >>> system = gg.systems.lotka_volterra()
+            >>> y = system.simulate(jax.random.key(0), steps=100).observations
+            >>> model = gg.GraphGrad(dt=0.03, states=["prey", "fox"]).fit(y)
+            >>> [(edge.source, edge.target) for edge in model.edges(fdr=0.05)]
+            [('prey', 'prey'), ...]
+        """
+        return probable_edges(self._checked(), fdr, self._edge_confidence())
+
+    def edge_probabilities(self) -> Float[np.ndarray, "Nx Nv"]:
+        """Probability that a variable (column) acts on a state (row).
+
+        By the weights of the fit and its `alternatives`; after `stability` or
+        `posterior` it is `edge_confidence_`, which for `stability` is a share of
+        refits.
+        """
+        fit, known = self._checked(), self._edge_confidence()
+        return edge_probabilities(fit) if known is None else known
 
     @in_double
     def residuals(self, y: Any = None, times: Any = None, inputs: Any = None) -> Any:
