@@ -93,3 +93,23 @@ def test_short_and_constant_series():
     np.testing.assert_allclose(constant.forecasts(np.full((5, 2), 7.0), [5], 3), 7.0)
     shifted = fit_ar(1e9 + autoregressive(np.array([[[0.8]]]), 400), most=1)
     np.testing.assert_allclose(shifted.weights.ravel(), [0.8], atol=0.1)
+
+
+def test_inputs_act_on_their_row():
+    rng = np.random.default_rng(0)
+    u, x = rng.normal(size=(80, 1)), np.zeros((80, 1))
+    for t in range(1, 80):
+        x[t] = 0.5 * x[t - 1] + 2 * u[t]
+    for model in (fit_ar(x[:60], 1, u[:60]), fit_var(x[:60], 1, u[:60])):
+        np.testing.assert_allclose(model.drive, [[2]], rtol=1e-6)
+        np.testing.assert_allclose(
+            model.forecasts(x[:60], [40, 60], 5, u), [x[40:45], x[60:65]], rtol=1e-5
+        )
+
+
+def test_summed_is_the_model_of_changes():
+    rows = autoregressive(WEIGHTS, 200)
+    changes = fit_var(rows, most=2)
+    levels = np.cumsum(rows, axis=0)
+    expected = levels[-1] + np.cumsum(changes.forecasts(rows, [200], 4)[0], axis=0)
+    np.testing.assert_allclose(changes.summed.forecasts(levels, [200], 4)[0], expected)

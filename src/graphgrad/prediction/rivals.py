@@ -67,18 +67,21 @@ class Rivals(NamedTuple):
     weights: Float[np.ndarray, "steps rivals_plus_1"]
     spreads: Float[np.ndarray, "steps Ny"]
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """What forecasts are averaged with, and the weights, in words."""
         names = ("the equations", *self.names)
         steps = dict.fromkeys((1, len(self.weights)))
-        return "; ".join(
-            f"step {step}: "
+        shares = "; ".join(
+            f"at step {step} "
             + ", ".join(
-                f"{name} {share:.0%}"
+                f"{name} {100 * share:.0f} %"
                 for name, share in zip(names, self.weights[step - 1], strict=True)
                 if share
             )
             for step in steps
         )
+        return f"Forecasts are averages by past errors: {shares}."
 
     def averaged(
         self,
