@@ -50,7 +50,7 @@ def test_one_step_is_the_first_of_a_forecast(fit):
     ahead = model.one_step(rows)
     assert np.isnan(ahead[0]).any() or model.order == 0
     for t in (model.order + 1, 60, 119):
-        np.testing.assert_allclose(model.forecast(rows[:t], 1)[0], ahead[t])
+        np.testing.assert_allclose(model.forecasts(rows, [t], 1)[0, 0], ahead[t])
 
 
 def test_a_forecast_iterates_the_equation():
@@ -60,7 +60,7 @@ def test_a_forecast_iterates_the_equation():
     for _ in range(4):
         past = sum(W @ history[-1 - k] for k, W in enumerate(model.weights))
         history.append(model.constant + past)
-    np.testing.assert_allclose(model.forecast(rows, 4), history[-4:])
+    np.testing.assert_allclose(model.forecasts(rows, [200], 4)[0], history[-4:])
 
 
 def test_missing_values_are_left_out_of_a_fit_and_predicted_in_a_history():
@@ -68,9 +68,12 @@ def test_missing_values_are_left_out_of_a_fit_and_predicted_in_a_history():
     rows[[7, 20]] = np.nan
     model = fit_ar(rows, most=1)
     np.testing.assert_allclose(model.weights.ravel(), [0.5], rtol=1e-6)
-    np.testing.assert_allclose(model.forecast([8.0, np.nan], 1), [[2.0]], rtol=1e-5)
+    np.testing.assert_allclose(
+        model.forecasts([8.0, np.nan], [2], 1), [[[2.0]]], rtol=1e-5
+    )
     np.testing.assert_array_equal(
-        persistence(2).forecast([[1.0, 2.0], [3.0, np.nan]], 2), [[3, 2], [3, 2]]
+        persistence(2).forecasts([[1.0, 2.0], [3.0, np.nan]], [2], 2),
+        [[[3, 2], [3, 2]]],
     )
 
 
@@ -84,8 +87,29 @@ def test_a_list_is_several_series():
 
 
 def test_short_and_constant_series():
-    assert fit_ar(np.ones((3, 1))).forecast(np.ones((3, 1)), 2).tolist() == [[1], [1]]
+    short = fit_ar(np.ones((3, 1)))
+    assert short.forecasts(np.ones((3, 1)), [3], 2).tolist() == [[[1], [1]]]
     constant = fit_var(np.full((50, 2), 7.0))
-    np.testing.assert_allclose(constant.forecast(np.full((5, 2), 7.0), 3), 7.0)
+    np.testing.assert_allclose(constant.forecasts(np.full((5, 2), 7.0), [5], 3), 7.0)
     shifted = fit_ar(1e9 + autoregressive(np.array([[[0.8]]]), 400), most=1)
     np.testing.assert_allclose(shifted.weights.ravel(), [0.8], atol=0.1)
+
+
+def test_inputs_act_on_their_row():
+    rng = np.random.default_rng(0)
+    u, x = rng.normal(size=(80, 1)), np.zeros((80, 1))
+    for t in range(1, 80):
+        x[t] = 0.5 * x[t - 1] + 2 * u[t]
+    for model in (fit_ar(x[:60], 1, u[:60]), fit_var(x[:60], 1, u[:60])):
+        np.testing.assert_allclose(model.drive, [[2]], rtol=1e-6)
+        np.testing.assert_allclose(
+            model.forecasts(x[:60], [40, 60], 5, u), [x[40:45], x[60:65]], rtol=1e-5
+        )
+
+
+def test_summed_is_the_model_of_changes():
+    rows = autoregressive(WEIGHTS, 200)
+    changes = fit_var(rows, most=2)
+    levels = np.cumsum(rows, axis=0)
+    expected = levels[-1] + np.cumsum(changes.forecasts(rows, [200], 4)[0], axis=0)
+    np.testing.assert_allclose(changes.summed.forecasts(levels, [200], 4)[0], expected)

@@ -8,6 +8,7 @@ import graphgrad as gg
 from graphgrad.diagnostics.doubts import free_run_doubt
 from graphgrad.diagnostics.rolling import rolling_errors
 from graphgrad.estimator import fitting
+from graphgrad.solution import Outcome
 from helpers.stubs import least_squares
 
 
@@ -68,3 +69,15 @@ def test_linear_maps_are_preferred_where_they_forecast_as_well(rows, degree):
     fit = gg.GraphGrad(lags="auto", dynamics="map").fit(rows)._fit
     assert fit.task.settings["degree"] == degree
     assert "linear map" in fit.notes[-1]
+
+
+def test_a_linear_map_is_preferred_to_a_fit_that_failed(monkeypatch):
+    def failing(key, ys, model, **options):
+        found = least_squares(key, ys, model, **options)
+        curved = model.library.incidence.sum(axis=0).max() > 1
+        failed = Outcome.worse_than_persistence
+        return found.with_outcome(failed) if curved else found
+
+    monkeypatch.setattr(fitting, "adaptive", failing)
+    fit = gg.GraphGrad(lags="auto", dynamics="map").fit(logistic())._fit
+    assert fit.task.settings["degree"] == 1

@@ -107,6 +107,8 @@ def forecast(
         write_bands(file, when, names, ahead.states.median, ahead.band())
     if ahead.message:
         echo(f"graphgrad: {ahead.message}", err=True)
+    if ahead.rivals is not None:
+        echo(ahead.rivals.sentence, err=True)
     if out is None:
         echo(f"Forecast of a {dynamics}.", err=True)
     else:

@@ -1,4 +1,4 @@
-"""Forecasts to compare with: persistence, and autoregressions chosen by AIC.
+"""Forecasts to compare and to average with: persistence, autoregressions by AIC.
 
 NumPy only. NaN means not observed: rows with a missing lag are left out of a fit, and
 missing values of a history are replaced by their predictions. The rows of a series must
@@ -19,11 +19,13 @@ class LagModel(NamedTuple):
         weights: `weights[k, i, j]` is the weight of column j, k + 1 rows before, in the
             prediction of column i.
         n_parameters: Number of parameters of each column that were estimated.
+        drive: Weights of the inputs of a row in its prediction; empty without inputs.
     """
 
     constant: Float[np.ndarray, "Ny"]
     weights: Float[np.ndarray, "order Ny Ny"]
     n_parameters: Int[np.ndarray, "Ny"]
+    drive: Float[np.ndarray, "Ny Nu"] = np.zeros((0, 0))
 
     @property
     def order(self) -> int:
@@ -47,37 +49,67 @@ class LagModel(NamedTuple):
                 found[:, i] += matrix[i, j] * before[:, j]
         return found
 
-    def forecast(self, history: Any, steps: int) -> Float[np.ndarray, "steps Ny"]:
-        """Forecast after the last row of a history.
+    def forecasts(
+        self, values: Any, origins: Any, steps: int, inputs: Any = None
+    ) -> Float[np.ndarray, "origins steps Ny"]:
+        """Forecasts from several rows of a series.
 
         Args:
-            history: The rows so far.
-            steps: Number of rows to forecast.
+            values: The rows.
+            origins: Number of rows before each forecast.
+            steps: Number of rows of each.
+            inputs: Inputs of the rows, and of those that are forecast, if the model
+                has any.
 
         Examples:
             >>> model = fit_ar(0.5 ** np.arange(30.0), most=1)
-            >>> model.forecast([8.0], 3).ravel().round(6).tolist()
+            >>> model.forecasts([8.0], [1], 3).ravel().round(6).tolist()
             [4.0, 2.0, 1.0]
         """
-        rows = self._filled(_rows(history))
-        for _ in range(steps):
-            rows = np.concatenate([rows, self._next(rows)[None]])
-        return rows[len(rows) - steps :]
+        rows, origins = self._filled(_rows(values), inputs), np.asarray(origins)
+        # Before the first row it was as in the first.
+        before = np.maximum(origins[:, None] - self.order + np.arange(self.order), 0)
+        past = rows[before]
+        for step in range(steps):
+            following = self._next(past[:, step:], inputs, origins + step)
+            past = np.concatenate([past, following[:, None]], axis=1)
+        return past[:, self.order :]
 
-    def _next(self, rows: np.ndarray) -> np.ndarray:
-        """The row after; before the first row it was as in the first."""
-        before = rows[np.maximum(len(rows) - 1 - np.arange(self.order), 0)]
-        return self.constant + np.einsum("kij,kj->i", self.weights, before)
+    def _next(
+        self, past: np.ndarray, inputs: Any, rows: np.ndarray
+    ) -> Float[np.ndarray, "origins Ny"]:
+        """Predictions of rows from those before, the last of `past`."""
+        latest = past[:, past.shape[1] - self.order :][:, ::-1]
+        found = self.constant + np.einsum("kij,okj->oi", self.weights, latest)
+        if self.drive.size:
+            found = found + np.asarray(inputs)[rows] @ self.drive.T
+        return found
 
-    def _filled(self, rows: np.ndarray) -> np.ndarray:
+    def _filled(self, rows: np.ndarray, inputs: Any) -> np.ndarray:
         """The rows with missing values predicted."""
         rows, seen = rows.copy(), ~np.isnan(rows)
         for j in range(rows.shape[1]):
             if np.isnan(rows[0, j]):  # as the first that was observed
                 rows[0, j] = rows[np.argmax(seen[:, j]), j] if seen[:, j].any() else 0
         for t in np.flatnonzero(np.isnan(rows).any(axis=1)):
-            rows[t] = np.where(np.isnan(rows[t]), self._next(rows[:t]), rows[t])
+            past = rows[np.maximum(t - self.order + np.arange(self.order), 0)]
+            found = self._next(past[None], inputs, np.array([t]))[0]
+            rows[t] = np.where(np.isnan(rows[t]), found, rows[t])
         return rows
+
+    @property
+    def summed(self) -> "LagModel":
+        """The model of rows whose changes from row to row follow this model.
+
+        Examples:
+            >>> persistence(1).summed.forecasts([1.0, 3.0], [2], 3).ravel().tolist()
+            [5.0, 7.0, 9.0]
+        """
+        one = np.eye(len(self.constant))[None]
+        nothing = np.zeros_like(one)
+        now = np.concatenate([self.weights, nothing])
+        before = np.concatenate([-one, self.weights])
+        return self._replace(weights=now - before)
 
 
 def persistence(n_columns: int) -> LagModel:
@@ -87,12 +119,13 @@ def persistence(n_columns: int) -> LagModel:
     )
 
 
-def fit_ar(values: Any, most: int | None = None) -> LagModel:
+def fit_ar(values: Any, most: int | None = None, inputs: Any = None) -> LagModel:
     """An autoregression of each column on itself, its order chosen by AIC.
 
     Args:
         values: Rows `(T, Ny)` one step apart, or a list of such series.
         most: Highest order; if None, 10 log10(T), at most a fifth of the rows.
+        inputs: Inputs `(T, Nu)` of the rows, which act on the same row, or a list.
 
     Examples:
         >>> t = np.arange(60)
@@ -102,7 +135,7 @@ def fit_ar(values: Any, most: int | None = None) -> LagModel:
     """
     series = _series(values)
     columns = [
-        _lag_model([part[:, [j]] for part in series], most)
+        fit_var([part[:, [j]] for part in series], most, inputs)
         for j in range(series[0].shape[1])
     ]
     order, n = max(each.order for each in columns), len(columns)
@@ -111,10 +144,11 @@ def fit_ar(values: Any, most: int | None = None) -> LagModel:
         weights[: each.order, j, j] = each.weights[:, 0, 0]
     constant = np.concatenate([each.constant for each in columns])
     parameters = np.concatenate([each.n_parameters for each in columns])
-    return LagModel(constant, weights, parameters)
+    drive = np.concatenate([each.drive for each in columns])
+    return LagModel(constant, weights, parameters, drive)
 
 
-def fit_var(values: Any, most: int | None = None) -> LagModel:
+def fit_var(values: Any, most: int | None = None, inputs: Any = None) -> LagModel:
     """A vector autoregression, its order chosen by AIC; arguments as for `fit_ar`.
 
     Examples:
@@ -124,43 +158,48 @@ def fit_var(values: Any, most: int | None = None) -> LagModel:
         >>> model.order, model.weights[0, 1, 0].round(1)
         (1, np.float64(1.0))
     """
-    return _lag_model(_series(values), most)
-
-
-def _lag_model(series: list[np.ndarray], most: int | None) -> LagModel:
-    """The regression of the lowest AIC, over orders from none."""
+    series = _series(values)
+    driving = [np.zeros((len(part), 0)) for part in series]
+    if inputs is not None:
+        driving = _series(inputs)
     n, n_columns = sum(map(len, series)), series[0].shape[1]
     # At least five rows for each parameter of an equation.
-    highest = max(0, (n // 5 - 1) // n_columns)
+    highest = max(0, (n // 5 - 1 - driving[0].shape[1]) // n_columns)
     wanted = int(10 * np.log10(max(n, 1))) if most is None else most
     highest = min(wanted, highest, max(map(len, series)) - 1)
-    while highest > 0 and len(_regression(series, highest)[1]) <= 2 * (
-        highest * n_columns + 1
-    ):
+    while highest > 0:
+        X, Y = _regression(series, driving, highest)
+        if len(Y) > 2 * X.shape[1]:
+            break
         highest -= 1  # too many lags are missing
     # Orders are compared on the same rows.
-    X, Y = _regression(series, highest)
-    scores = []
-    for order in range(highest + 1):
-        k = 1 + order * n_columns
-        scores.append(_aic(X[:, :k], Y))
+    X, Y = _regression(series, driving, highest)
+    sizes = X.shape[1] - n_columns * np.arange(highest, -1, -1)
+    scores = _aic(X, Y, sizes)
     order = int(np.argmin(scores)) if len(Y) else 0
-    X, Y = _regression(series, order)
+    X, Y = _regression(series, driving, order)
     if not len(Y):
         return persistence(n_columns)
-    B = _solved(X, Y)
-    weights = B[1:].reshape(order, n_columns, n_columns).transpose(0, 2, 1)
-    return LagModel(B[0], weights, np.full(n_columns, len(B)))
+    constant, *others = np.split(_solved(X, Y), [1, 1 + driving[0].shape[1]])
+    drive, lags = others
+    weights = lags.reshape(order, n_columns, n_columns).transpose(0, 2, 1)
+    return LagModel(constant[0], weights, np.full(n_columns, X.shape[1]), drive.T)
 
 
-def _regression(series: list[np.ndarray], order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Regressors, a constant and then the lags, and targets; complete rows only."""
+def _regression(
+    series: list[np.ndarray], driving: list[np.ndarray], order: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Regressors and targets, of complete rows only.
+
+    The regressors are a constant, the inputs, and then the lags.
+    """
     X, Y = [], []
-    for rows in series:
+    for rows, inputs in zip(series, driving, strict=True):
         if len(rows) <= order:
             continue
         lags = [rows[order - k : len(rows) - k] for k in range(1, order + 1)]
-        X.append(np.concatenate([np.ones((len(rows) - order, 1)), *lags], axis=1))
+        ones = np.ones((len(rows) - order, 1))
+        X.append(np.concatenate([ones, inputs[order:], *lags], axis=1))
         Y.append(rows[order:])
     if not X:
         return np.ones((0, 1)), np.ones((0, series[0].shape[1]))
@@ -176,17 +215,27 @@ def _solved(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(X / size, Y, rcond=None)[0] / size[:, None]
 
 
-def _aic(X: np.ndarray, Y: np.ndarray) -> float:
-    """Akaike's information criterion, corrected for few rows (Hurvich and Tsai)."""
-    n, k = X.shape
-    residuals = Y - X @ _solved(X, Y)
-    size = np.std(Y, axis=0)
-    residuals = residuals / np.where(size > 0, size, 1)
-    covariance = residuals.T @ residuals / max(n, 1)
-    floor = 1e-14 * np.eye(Y.shape[1])  # predictions of no error at all
-    _, log_size = np.linalg.slogdet(covariance + floor)
-    m = k + Y.shape[1]
-    return float(n * log_size + 2 * Y.shape[1] * k * n / max(n - m - 1, 0.5))
+def _aic(
+    X: np.ndarray, Y: np.ndarray, sizes: Int[np.ndarray, "models"]
+) -> Float[np.ndarray, "models"]:
+    """Akaike's information criterion, corrected for few rows (Hurvich and Tsai).
+
+    Of regressions on the first columns of X, as many as each size says.
+    """
+    (n, most), m = X.shape, Y.shape[1]
+    deviations = np.std(Y, axis=0)
+    both = np.concatenate([X, Y / np.where(deviations > 0, deviations, 1)], axis=1)
+    lengths = np.sqrt(np.sum(X**2, axis=0))
+    both[:, :most] /= np.where(lengths > 0, lengths, 1)
+    # One factorisation has the residuals of all of them.
+    left = np.linalg.qr(both, mode="r")[:, most:]
+    floor = 1e-14 * np.eye(m)  # predictions of no error at all
+    scores = []
+    for k in sizes.tolist():
+        covariance = left[k:].T @ left[k:] / max(n, 1)
+        _, log_size = np.linalg.slogdet(covariance + floor)
+        scores.append(n * log_size + 2 * m * k * n / max(n - k - m - 1, 0.5))
+    return np.array(scores)
 
 
 def _series(values: Any) -> list[np.ndarray]:

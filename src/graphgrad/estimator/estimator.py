@@ -424,8 +424,10 @@ class GraphGrad(BaseEstimator):
                 of a frame are found by name.
             at: Times after the last row to forecast, for a flow, in place of `steps`.
             sources: Sources of uncertainty: `"noise"` of process and measurement, the
-                `"coefficients"`, the last `"state"`; on request also `"terms"`: members
-                have the terms of the fit and of its alternatives by their weights.
+                `"coefficients"`, the last `"state"`, and the `"model"`: where a check
+                fails or the equations are a linear map, forecasts are averaged with
+                autoregressions. On request also `"terms"`: members have the terms of
+                the fit and of its alternatives by their weights.
             random_state: Seed; that of the estimator if None.
         """
         fit = self._checked()
@@ -458,6 +460,7 @@ class GraphGrad(BaseEstimator):
     ) -> Any:
         """Point forecast of the columns: the equations from the last state, no noise.
 
+        Averaged with autoregressions where that of `forecast` is.
         `forecast` gives means over all that is uncertain, with bands.
 
         Args:

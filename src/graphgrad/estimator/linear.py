@@ -14,6 +14,7 @@ from jaxtyping import PRNGKeyArray
 from ..data.series import Panel, is_regular
 from ..diagnostics.rolling import rolling_errors
 from ..fits.record import DOUBTED, Fit
+from ..solution import Outcome
 from .memory import AUTO, MOST_LAGS, FitOne, fit_with_memory
 
 LONGEST = 12
@@ -33,7 +34,7 @@ def or_linear_map(
     panel: Panel,
     fit_one: FitOne,
 ) -> Fit:
-    """The fit, or a linear map if it forecasts the rows of the fit as well.
+    """The fit, or a linear map if it forecasts as well, or if the fit failed.
 
     Args:
         key: Random key.
@@ -55,7 +56,9 @@ def or_linear_map(
         f"Tried, with the change of the error of forecasts of 1 to {horizon} steps: "
         f"linear map {100 * (theirs / ours - 1):+.1f} %."
     )
-    found = linear.solution.outcome in DOUBTED and theirs < AS_GOOD * ours
+    # Equations that failed are no choice, however well they follow their own rows.
+    failed = first.solution.outcome not in (*DOUBTED, Outcome.nothing_left)
+    found = linear.solution.outcome in DOUBTED and (failed or theirs < AS_GOOD * ours)
     best = linear if found else first
     return best._replace(notes=(*best.notes, note))
 

@@ -212,6 +212,7 @@ def _ahead(
         "forecast_times": _when(fit, begin + fit.dt * np.arange(1, steps + 1)),
         "forecast_levels": levels,
         "forecast": found.states.quantile(levels),
+        "forecast_note": "" if found.rivals is None else found.rivals.sentence,
     }
     return given, (found.message,) if found.message else ()
 

@@ -9,7 +9,8 @@ from jaxtyping import Float, Int, PRNGKeyArray
 from ..checks import check_at_least
 from ..data.series import is_regular
 from ..fits.record import Fit
-from .forecast import Draws, Ensemble
+from .ensemble import Ensemble
+from .forecast import Draws
 from .rollout import divergence
 from .states import filtered_states
 
@@ -76,7 +77,7 @@ def evaluate(
         times: Times of `y`.
         inputs: Inputs of `y`.
     """
-    draws = Draws.of(key, fit, members=members, level=level)
+    draws = Draws.of(key, fit, members=members, level=level, steps=horizon)
     panel, data = fit.rows(y, times, inputs)
     series = panel.series[0]
     if len(panel.series) > 1 or not is_regular(series.times, fit.dt):

@@ -17,81 +17,20 @@ from ..fits.record import Fit
 from ..fits.rows import StateEstimate, check_level
 from ..model import Arranged
 from ..solution import Solution
+from .ensemble import Ensemble
 from .recent_scale import RecentScale, has_recent_scale
+from .rivals import Rivals, filled, rivals_of
 from .rollout import divergence, roll, state_bounds
 from .states import filtered_states, smoothed_rows
 
-SOURCES = ("noise", "coefficients", "state")
+MODEL = "model"
+"""The source that is which kind of model: forecasts are averaged with rivals."""
+
+SOURCES = ("noise", "coefficients", "state", MODEL)
 """Sources of uncertainty of a forecast."""
 
 TERMS = "terms"
 """A further source on request: the choice of terms, by the weights of alternatives."""
-
-
-class Ensemble(NamedTuple):
-    """An ensemble of trajectories.
-
-    Attributes:
-        members: `(members, steps, columns)`; NaN after a member diverged.
-        level: Default probability of a band.
-    """
-
-    members: Float[np.ndarray, "members steps N"]
-    level: float
-
-    @property
-    def mean(self) -> Float[np.ndarray, "steps N"]:
-        """Mean over the members that have not diverged; NaN if most have."""
-        alive = ~np.isnan(self.members)
-        total = np.where(alive, self.members, 0).sum(axis=0)
-        count = alive.sum(axis=0)
-        return np.where(2 * count > len(alive), total / np.maximum(count, 1), np.nan)
-
-    @property
-    def median(self) -> Float[np.ndarray, "steps N"]:
-        """Median over the members, which few that run away do not move."""
-        return self.quantile(0.5)
-
-    def quantile(self, share: Any) -> Float[np.ndarray, "..."]:
-        """Quantiles over the members.
-
-        Those that have diverged may be anywhere: they count as below a quantile of less
-        than one half, and as above one of more. If they are too many it is NaN.
-
-        Examples:
-            >>> members = np.arange(8.0).reshape(8, 1, 1)
-            >>> members[7] = np.nan  # an eighth has diverged
-            >>> Ensemble(members, 0.9).quantile([0.1, 0.125, 0.5, 0.875, 0.9]).ravel()
-            array([nan,  0.,  3.,  6., nan])
-        """
-        gone = np.isnan(self.members).any(axis=2).mean(axis=0)[:, None]
-        found = []
-        for p in np.ravel(share):
-            side = gone if p < 0.5 else gone / 2 if p == 0.5 else 0.0
-            among = (p - side) / np.maximum(1 - gone, 1e-9)
-            among = np.where((among < -1e-9) | (among > 1 + 1e-9), np.nan, among)
-            found.append(_quantiles(self.members, np.clip(among, 0, 1)))
-        return np.stack(found).reshape(*np.shape(share), *self.members.shape[1:])
-
-    def band(self, level: float | None = None) -> Float[np.ndarray, "steps N 2"]:
-        """Lower and upper ends of the central interval of this probability."""
-        level = self.level if level is None else check_level(level)
-        ends = self.quantile([0.5 - level / 2, 0.5 + level / 2])
-        return np.moveaxis(ends, 0, -1)
-
-
-def _quantiles(
-    members: Float[np.ndarray, "members steps N"], shares: Float[np.ndarray, "steps 1"]
-) -> Float[np.ndarray, "steps N"]:
-    """A quantile for each step, of the members that are there; NaN for a NaN."""
-    rows = np.sort(members, axis=0)  # NaN last
-    last = (~np.isnan(members)).sum(axis=0) - 1
-    place = np.where(np.isnan(shares) | (last < 0), 0, np.nan_to_num(shares) * last)
-    low = np.floor(place).astype(int)
-    high = np.minimum(low + 1, np.maximum(last, 0))
-    below, above = (np.take_along_axis(rows, i[None], axis=0)[0] for i in (low, high))
-    found = below + (place - low) * (above - below)
-    return np.where(np.isnan(shares) | (last < 0), np.nan, found)
 
 
 class Draws(NamedTuple):
@@ -107,6 +46,7 @@ class Draws(NamedTuple):
         noise: Noise variances of each member.
         sources: Sources of uncertainty, from `SOURCES`.
         level: Probability of the bands.
+        rivals: What forecasts are averaged with; None if with nothing.
     """
 
     fit: Fit
@@ -117,6 +57,7 @@ class Draws(NamedTuple):
     noise: NoiseDraws
     sources: tuple[str, ...]
     level: float
+    rivals: Rivals | None
 
     @classmethod
     def of(
@@ -127,8 +68,19 @@ class Draws(NamedTuple):
         members: Any,
         level: float,
         sources: tuple[str, ...] = SOURCES,
+        steps: int | None,
     ) -> "Draws":
-        """Draw noise variances, and coefficients from their normal distribution."""
+        """Draw noise variances, and coefficients from their normal distribution.
+
+        Args:
+            key: Random key.
+            fit: The fit.
+            members: Number of members.
+            level: Probability of the bands.
+            sources: Sources of uncertainty, from `SOURCES` and `TERMS`.
+            steps: Number of steps of dt of the forecasts; None for other steps, whose
+                forecasts are not averaged.
+        """
         members = check_at_least("members", members, 1, "200 give accurate bands.")
         check_level(level)
         for source in sources:
@@ -152,8 +104,11 @@ class Draws(NamedTuple):
                 0, len(weights) - 1
             )
             departures[chosen > 0] = 0.0
+        rivals = None
+        if MODEL in sources and steps is not None:
+            rivals = rivals_of(fit, steps)
         draws = departures, chosen, noise
-        return cls(fit, state_key, noise_key, *draws, tuple(sources), level)
+        return cls(fit, state_key, noise_key, *draws, tuple(sources), level, rivals)
 
     def distributions(self, data: Arranged, estimate: StateEstimate) -> "Distributions":
         """States of one series, and their sensitivity to the coefficients.
@@ -162,16 +117,18 @@ class Draws(NamedTuple):
             data: The model and the rows of the series.
             estimate: Its states, given the noise variances of the fit.
         """
-        fit, recent = self.fit, None
+        fit, recent, rows = self.fit, None, None
+        if self.rivals is not None:
+            rows = filled(np.asarray(data.ys)[data.rows[0]], estimate.mean, fit)
         if has_recent_scale(fit, self.noise):
             recent = RecentScale(self.state_key, fit, data)
         if self.noise.learnt:
             data = self.noise.typical(data)
             estimate = filtered_states(self.state_key, fit.engine, data)[0][0]
         if not {"state", "coefficients"} <= set(self.sources):
-            return Distributions(estimate, None, recent)
+            return Distributions(estimate, None, recent, rows)
         slopes = state_slopes(self.state_key, fit.engine, data, fit.estimated)
-        return Distributions(estimate, slopes[data.rows[0]], recent)
+        return Distributions(estimate, slopes[data.rows[0]], recent, rows)
 
     def after(
         self,
@@ -226,7 +183,16 @@ class Draws(NamedTuple):
             inputs_between=fit.task.settings["inputs_between"],
             paces=paces,
         )
-        return Ensemble(states, self.level), Ensemble(observed, self.level)
+        made = Ensemble(states, self.level), Ensemble(observed, self.level)
+        if self.rivals is None or distributions.rows is None:
+            return made
+        scale = np.ones(observed.shape[2])
+        if recent is not None:
+            scale = np.sqrt(recent.columns[row])
+        until = len(distributions.rows) + row + 1 if row < 0 else row + 1
+        history = distributions.rows[:until]
+        places = [fit.layout.states.index(name or "") for name in fit.observed]
+        return self.rivals.averaged(*made, history, inputs, scale, places)
 
 
 class Distributions(NamedTuple):
@@ -236,11 +202,13 @@ class Distributions(NamedTuple):
         estimate: The states.
         slopes: Derivatives of their means by the coefficients.
         recent: Size of recent errors, if the noises were learnt.
+        rows: The rows of the series for rivals, if there are any.
     """
 
     estimate: StateEstimate
     slopes: Float[np.ndarray, "T Nx n"] | None
     recent: RecentScale | None
+    rows: Float[np.ndarray, "T Ny"] | None
 
 
 class Forecast(NamedTuple):
@@ -254,6 +222,8 @@ class Forecast(NamedTuple):
         message: Warning if any members diverged; else empty.
         columns: Names of the columns of the observations.
         series: The series that is continued.
+        rivals: Autoregressions with which it is averaged, and their weights; None if
+            the forecast is of the equations alone.
     """
 
     states: Ensemble
@@ -263,6 +233,7 @@ class Forecast(NamedTuple):
     message: str
     columns: tuple[str, ...]
     series: Series
+    rivals: Rivals | None = None
 
     @property
     def mean(self) -> Float[np.ndarray, "steps Nx"]:
@@ -326,9 +297,16 @@ def forecast(
         at: Times after the last row to forecast, for a flow, in place of `steps`.
         sources: Sources of uncertainty, from `SOURCES`, and `"terms"`.
     """
-    draws = Draws.of(key, fit, members=members, level=level, sources=sources)
-    panel, estimates, data = smoothed_rows(smoothing_key, fit, y, times, inputs)
     steps = check_at_least("steps", steps, 1, "It is the number of steps to forecast.")
+    draws = Draws.of(
+        key,
+        fit,
+        members=members,
+        level=level,
+        sources=sources,
+        steps=steps if at is None else None,
+    )
+    panel, estimates, data = smoothed_rows(smoothing_key, fit, y, times, inputs)
     if len(panel.series) != 1:
         raise ValueError(
             "`y` must be one series to forecast from, got several. Give the one to "
@@ -363,13 +341,17 @@ def forecast(
     if message:
         warnings.warn(message, stacklevel=4)
     series = panel.series[0]
-    return Forecast(states, observed, times, share, message, fit.columns, series)
+    return Forecast(
+        states, observed, times, share, message, fit.columns, series, draws.rivals
+    )
 
 
 def predict(
     key: PRNGKeyArray, fit: Fit, steps: int = 1, y: Any = None, **options: Any
 ) -> Any:
-    """The equations from the last state of a series, without noise.
+    """Point forecast: the equations from the last state, without noise.
+
+    Averaged with rivals where `forecast` is.
 
     Args:
         key: Random key of the smoother, for `y`.
@@ -381,7 +363,7 @@ def predict(
     Returns:
         Means of the columns: an array, or a frame with times if the series is one.
     """
-    options |= {"members": 1, "sources": (), "smoothing_key": key}
+    options |= {"members": 1, "sources": (MODEL,), "smoothing_key": key}
     ahead = forecast(key, fit, steps, y, **options)
     values = ahead.observations.mean
     if ahead.series.names is None or ahead.series.native is None:

@@ -73,6 +73,7 @@ class Findings:
         forecast_times: `(H,)`. Time of each step ahead.
         forecast_levels: Probabilities of the quantiles, in ascending order.
         forecast: `(Q, H, Nx)`. Quantiles of the states; NaN where undefined.
+        forecast_note: What the forecast is averaged with, in a sentence.
         outcome: Outcome of the fit.
         advice: Meaning of the outcome, and what to do about it.
         summary: Sentences that follow the automatic ones.
@@ -121,6 +122,7 @@ class Findings:
     forecast_times: Numbers | None = None
     forecast_levels: tuple[float, ...] = (0.05, 0.25, 0.5, 0.75, 0.95)
     forecast: Numbers | None = None
+    forecast_note: str = ""
     outcome: str = ""
     advice: str = ""
     summary: tuple[str, ...] = ()

@@ -302,7 +302,8 @@ def _forecast(findings: Findings) -> str:
     share = f"{100 * (high - low):.0f} %"
     return (
         f'<p class="note">The line is the median; the widest band covers {share} of '
-        "the forecast distribution. The smoothed states precede it.</p>"
+        "the forecast distribution. The smoothed states precede it."
+        f" {safe(findings.forecast_note)}</p>"
         '<div class="panels" id="forecast-panels"></div>'
     )
 
