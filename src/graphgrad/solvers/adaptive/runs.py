@@ -120,10 +120,10 @@ def exchange_each(
         return state, maximum
 
     def finished(state: Exchange) -> Exchange:
-        sweeps_before = int(state.sweeps)
+        sweeps_before, shape = int(state.sweeps), np.shape(state.at.support)
 
         def stacked(supports: list[np.ndarray]) -> np.ndarray:
-            return np.reshape(supports, (-1, *plan.free.shape)).astype(bool)
+            return np.reshape(supports, (-1, *shape)).astype(bool)
 
         rough, none = np.array(may_be_rough), np.array(False)
         start = _Place(state, rough, none, state, stacked([]))
