@@ -54,8 +54,8 @@ _ADVICE = {
     ),
     Outcome.degenerate_likelihood: (
         "The likelihood was numerically zero or had no finite gradient, so that the "
-        "coefficients hardly moved: the model lost the data. Look for outliers and "
-        "wrong units, try a lower `degree` or, for an engine with particles, a larger "
+        "coefficients hardly moved: the model lost the data. Look for outliers, "
+        "wrong units and columns that are equal, try a lower `degree` or, for an engine with particles, a larger "
         "`n_particles`; of the paper's solvers, also another start or shorter first "
         "batches."
     ),

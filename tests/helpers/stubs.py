@@ -19,6 +19,7 @@ def least_squares(
     weight=1.0,
     callback=None,
     start=None,
+    journal=None,
 ):
     """Regression of each row on the terms of the row before, in place of `adaptive`."""
     # NumPy wherever it does: each new shape of an array costs JAX a compilation.

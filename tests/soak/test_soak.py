@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphgrad.solvers.adaptive import finish
 from helpers.outcomes import faults
 from soak import fits, tables
 
@@ -34,6 +35,32 @@ def test_a_fit_without_numbers_is_a_fault(monkeypatch):
 @pytest.mark.slow
 def test_fits_on_eight_threads_are_those_of_one():
     assert fits.threads(8)
+
+
+@pytest.mark.slow
+def test_a_fit_that_is_lost_in_its_last_sweep_says_so(tmp_path, monkeypatch):
+    """As those of two equal columns at times are, by which numbers depends on XLA."""
+
+    def lost(*arguments):
+        state, maximum = ascend_once(*arguments)
+        states = maximum.states._replace(
+            means=maximum.states.means.at[0].set(np.nan),
+            filtered=maximum.states.filtered.at[:2, 1].set(np.nan),
+            covariances=maximum.states.covariances.at[3, 1, 1].set(np.inf),
+        )
+        return state, maximum._replace(metric=np.nan * maximum.metric, states=states)
+
+    ascend_once = finish.ascend_once
+    y = np.random.default_rng(1).normal(size=(40, 2)).cumsum(axis=0)
+    whole = fits.fitted({"degree": 1}, y)
+    monkeypatch.setattr(finish, "ascend_once", lost)
+    model = fits.fitted({"degree": 1}, y)
+    assert (whole.outcome_, model.outcome_) == ("converged", "degenerate_likelihood")
+    assert (model.coef_ == whole.coef_).all()
+    assert (model.standard_errors_[model.coef_ != 0] > 1e50).all()
+    np.testing.assert_allclose(model.state_means_[2], y[2], rtol=1e-6)
+    np.testing.assert_array_equal(model.state_means_[4:], whole.state_means_[4:])
+    model.save(tmp_path / "fit.zip")
 
 
 @pytest.mark.slow

@@ -18,12 +18,13 @@ from graphgrad.engines.choice import choose_engine
 from graphgrad.engines.information import information
 from graphgrad.engines.sweep import Sweep
 from graphgrad.model import GaussianNoise, LinearGaussian
+from graphgrad.solution import Outcome
 from graphgrad.solvers.adaptive.ascent import Point, ScoringStep
 from graphgrad.solvers.adaptive.candidate import begin_exchange
 from graphgrad.solvers.adaptive.columns import gather, scatter
 from graphgrad.solvers.adaptive.exchange import _accept
 from graphgrad.solvers.adaptive.lasso import lasso
-from graphgrad.solvers.adaptive.outcome import joint_relative_variance
+from graphgrad.solvers.adaptive.outcome import joint_relative_variance, judge
 from graphgrad.solvers.adaptive.plan import Plan
 from graphgrad.solvers.adaptive.screening import screen, stand_ins
 from graphgrad.solvers.adaptive.statistics import (
@@ -760,6 +761,21 @@ def test_restricted_noise_divides_by_degrees_of_freedom():
     found = np.asarray(found / noise)
     slope = count / 2 + 1 / 3 - NOISE_PRIOR
     np.testing.assert_allclose(found, np.exp(slope / (T / 2 + 1)), rtol=1e-3)
+
+
+@pytest.mark.parametrize("variance", [0.1, 1.0, np.inf, np.nan])
+def test_coefficients_are_determined_only_if_their_variance_is_known(variance):
+    code = judge(
+        jnp.array(1.0),
+        done=jnp.array(True),
+        margin=jnp.array(9.0),
+        error=jnp.array(0.5),
+        relative_variance=jnp.array(variance),
+        something=jnp.array(True),
+        unsure=2.0,
+    )
+    expected = Outcome.converged if variance < 0.25 else Outcome.not_determined
+    assert Outcome(int(code)) == expected
 
 
 def test_identifiability_is_the_variance_of_a_joint_relative_change():

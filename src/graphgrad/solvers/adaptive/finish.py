@@ -10,11 +10,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ...compiling import compiled_once
 from ...engines.gaussian import one_step_ahead
+from ...engines.sweep import SweptStates
 from ...library import AbstractLibrary
 from ...solution import Solution
 from ..criterion import observed_values
 from ..persistence import persistence_ratio
-from ..trees import entry
+from ..trees import all_finite, entry
 from .candidate import Candidate, Exchange, begin_exchange
 from .columns import gather, scatter
 from .outcome import STANDS_OUT, TWO_TO_ONE, UNSURE, joint_relative_variance, judge
@@ -158,7 +159,10 @@ def solution_at(
         # whatever its penalty is.
         gain = best_addition(*quadratic, support, inverse, signs)
         margin = jnp.minimum(margin, STANDS_OUT + unsure - gain)
-    states = at_end.states
+    # A model that loses the data in the last sweep, such as one that amplifies the
+    # difference of two columns that are equal.
+    lost = ~all_finite((errors, at_end.states))
+    errors, states = without_nan(errors, at_end.states, plan.trajectory)
     ahead = one_step_ahead(model, states.filtered)
     # The likelihood is that of the data alone.
     prior = noise_prior(best.unknowns, learn, plan)
@@ -186,7 +190,7 @@ def solution_at(
         start_criteria=winner.criteria + 2 * prior,
         sweeps=winner.sweeps,
         code=judge(
-            best.criterion,
+            jnp.where(lost, jnp.inf, best.criterion),
             winner.done & at_maximum,
             margin,
             error,
@@ -206,6 +210,26 @@ def solution_at(
         alternative_rises=jnp.zeros(0, matrix.dtype),
         found_by=jnp.zeros(2, int),
         certified=jnp.zeros(len(plan.free), bool),
+    )
+
+
+def without_nan(
+    errors: Float[Array, "..."], states: SweptStates, trajectory: Float[Array, "N Nx"]
+) -> tuple[Array, SweptStates]:
+    """Standard errors and states, where those that are lost say that they are.
+
+    Standard errors are larger than any coefficient; states are the data, give or take
+    their deviation, one in standard units.
+    """
+    largest = jnp.finfo(errors.dtype).max ** 0.25
+    fine = jnp.all(jnp.isfinite(states.means), axis=1)
+    fine &= jnp.all(jnp.isfinite(states.covariances), axis=(1, 2))
+    filtered = jnp.all(jnp.isfinite(states.filtered), axis=1)
+    unit = jnp.eye(trajectory.shape[1], dtype=trajectory.dtype)
+    return jnp.where(jnp.isfinite(errors), errors, largest), states._replace(
+        means=jnp.where(fine[:, None], states.means, trajectory),
+        covariances=jnp.where(fine[:, None, None], states.covariances, unit),
+        filtered=jnp.where(filtered[:, None], states.filtered, trajectory[1:]),
     )
 
 

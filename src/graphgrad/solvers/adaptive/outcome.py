@@ -66,7 +66,7 @@ def judge(
     for condition, outcome in (
         (margin < unsure, Outcome.undecided),
         (~done, Outcome.out_of_sweeps),
-        (relative_variance > LARGEST_VARIANCE, Outcome.not_determined),
+        (~(relative_variance <= LARGEST_VARIANCE), Outcome.not_determined),
         (~(error < 1), Outcome.worse_than_persistence),
         (~something, Outcome.nothing_left),
         (~jnp.isfinite(criterion), Outcome.degenerate_likelihood),
