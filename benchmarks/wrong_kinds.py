@@ -322,7 +322,7 @@ KINDS = {
     "missing when high": Kind(
         "autoregressions whose values above one deviation of the noise are missing",
         _missing,
-        remark="normality is not tested with missing values",
+        remark="what is left of the residuals is nearly normal",
     ),
 }
 """All kinds by name."""

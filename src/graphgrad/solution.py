@@ -146,6 +146,15 @@ REMEDIES = {
         "Look at the largest residuals for rows that are wrong, take logarithms of a "
         "column whose noise grows with it, or, in Python, give `StudentT` noise."
     ),
+    "variance": (
+        "The noise is of another kind than assumed: take logarithms of a column whose "
+        "noise grows with it, fit the rows before and after a change separately, or, "
+        "in Python, give `state_noise=gg.MultiplicativeNoise(...)`."
+    ),
+    "counts": (
+        "For small counts, in Python, give `observation_noise=gg.Poisson()`, or "
+        "`gg.NegativeBinomial(...)`."
+    ),
     "stability": "Give a longer series, or a lower `degree`.",
     "stiffness": (
         "Sample more often where the series moves fast; or leave out the fast "

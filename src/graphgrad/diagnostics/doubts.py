@@ -1,8 +1,8 @@
 """Checks of a fit on its data, of which a right fit fails any in 1 % of cases at most.
 
-They are made after the solver: memory and distribution of the one-step residuals,
-one-step predictions beside persistence and an autoregression, the equations run
-freely, and, for a fit that failed, whether they are stiff. They compile nothing.
+They are made after the solver: memory, distribution and size of the one-step
+residuals, one-step predictions beside persistence and an autoregression, the equations
+run freely, and, for a fit that failed, whether they are stiff. They compile nothing.
 """
 
 import math
@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..confidence import Stability
-from ..data.series import is_regular
 from ..fits.record import Fit
-from ..model import GaussianNoise
 from ..solution import Doubt
+from .changes import Parts, change_of_size
 from .free_run import FAR, run_freely
-from .normality import shape_of
+from .innovations import standardised
+from .normality import Shape, shape_of
 from .residuals import NORMALITY, level_of_a_test
 from .skill import FEWEST, Skill, one_step_errors, one_step_skill
 from .stiffness import stiffness_doubt
@@ -27,6 +27,12 @@ MEMORY_LEVEL = 1e-4
 
 SKILL_LEVEL = 1e-3
 """Level of each comparison with a baseline, over all columns."""
+
+VARIANCE_LEVEL = 1e-3
+"""Level of the tests for changes of size together, over all columns."""
+
+SMALL_COUNTS = 10.0
+"""Mean of counts below which a normal distribution is far from theirs."""
 
 LAGS = 10
 """Most lags at which residuals are tested for memory; an even number."""
@@ -47,11 +53,24 @@ def find_doubts(fit: Fit) -> tuple[Doubt, ...]:
     if errors is None:
         return ()
     found = [memory_doubt(errors, fit.columns), *skill_doubts(one_step_skill(fit))]
-    found += [shape_doubt(fit, errors), free_run_doubt(fit)]
+    found += [*noise_doubts(fit, errors), free_run_doubt(fit)]
     doubts = [doubt for doubt in found if doubt is not None]
     failed = not fit.solution.outcome.good or any(doubt.decisive for doubt in doubts)
     stiff = stiffness_doubt(fit) if failed else None
     return (*doubts, stiff) if stiff is not None else tuple(doubts)
+
+
+def noise_doubts(fit: Fit, errors: Parts) -> list[Doubt | None]:
+    """Whether normal noise of one size fits the residuals; nothing for other noise."""
+    residuals = standardised(fit, errors)
+    if residuals is None:
+        return []
+    pairs = zip(fit.panel.series, errors, strict=True)
+    predicted = [series.values - part for series, part in pairs]
+    shape = shape_doubt(residuals, fit.columns)
+    variance = variance_doubt(residuals, predicted, fit.columns)
+    failed = shape is not None or variance is not None
+    return [shape, variance, count_doubt(fit) if failed else None]
 
 
 class Memory(NamedTuple):
@@ -132,32 +151,22 @@ def skill_doubts(skills: Sequence[Skill]) -> list[Doubt]:
     return doubts
 
 
-def shape_doubt(fit: Fit, errors: Sequence[np.ndarray]) -> Doubt | None:
+def shape_doubt(residuals: Parts, columns: Sequence[str]) -> Doubt | None:
     """The column whose residuals are least normal, if that is no chance.
 
-    For linear equations with normal noises and even rows, where all predictions of a
-    column have the same variance.
+    Light tails, such as those of rounding, do no harm and are not tested.
     """
-    noises = fit.model.transition.noise, fit.model.observation.noise
-    curved = fit.layout.library.incidence.sum(axis=0) > 1
-    whole = np.concatenate([part[int(fit.begins_anywhere) :] for part in errors])
-    if (
-        len(whole) < FEWEST
-        or np.isnan(whole).any()
-        or not all(isinstance(noise, GaussianNoise) for noise in noises)
-        or (fit.solution.departures()[:, curved] != 0).any()
-        or not all(is_regular(series.times, fit.dt) for series in fit.panel.series)
-    ):
-        return None
-    found = {
-        name: shape_of(column)
-        for name, column in zip(fit.columns, whole.T, strict=True)
-        if column.std() > 0
-    }
+    whole = np.concatenate(residuals)
+    found: dict[str, Shape] = {}
+    for name, column in zip(columns, whole.T, strict=True):
+        known = column[np.isfinite(column)]
+        if len(known) >= FEWEST and known.std() > 0:
+            found[name] = shape_of(known)
     if not found:
         return None
-    worst = min(found, key=lambda name: found[name].p_value)
-    skewness, excess, p = found[worst]
+    worst = min(found, key=lambda name: found[name].p_harmful)
+    skewness, excess, *_ = found[worst]
+    p = found[worst].p_harmful
     if p >= NORMALITY * level_of_a_test(len(found)):
         return None
     return Doubt(
@@ -166,6 +175,36 @@ def shape_doubt(fit: Fit, errors: Sequence[np.ndarray]) -> Doubt | None:
         f"Residuals of {worst} are not normal: skewness {skewness:.2g}, "
         f"excess kurtosis {excess:.2g} (p = {p:.2g}).",
     )
+
+
+def variance_doubt(
+    residuals: Parts, predicted: Parts, columns: Sequence[str]
+) -> Doubt | None:
+    """The column whose residuals change in size most, if that is no chance."""
+    worst, least = None, VARIANCE_LEVEL
+    for j, name in enumerate(columns):
+        change = change_of_size(
+            [part[:, j] for part in residuals], [part[:, j] for part in predicted]
+        )
+        p = min(1.0, change.p_value * len(columns))
+        if p < least:
+            text = f"Residuals of {name} {change.text} (p = {p:.2g})."
+            least, worst = p, Doubt("variance", change.number, text)
+    return worst
+
+
+def count_doubt(fit: Fit) -> Doubt | None:
+    """A column of small counts: a reason why its residuals are not normal."""
+    values = np.concatenate([series.values for series in fit.panel.series])
+    for name, column in zip(fit.columns, values.T, strict=True):
+        known = column[np.isfinite(column)]
+        if not len(known) or (known < 0).any() or (known % 1 != 0).any():
+            continue
+        if known.max() > 1 and known.mean() < SMALL_COUNTS:
+            mean = float(known.mean())
+            text = f"The values of {name} are counts of mean {mean:.2g}."
+            return Doubt("counts", mean, text, decisive=False)
+    return None
 
 
 def free_run_doubt(fit: Fit) -> Doubt | None:

@@ -101,12 +101,20 @@ def slopes(fit: Fit) -> Float[np.ndarray, "rows Nx Nv"] | None:
 
     By differences. None for terms of the user, which NumPy does not have.
     """
-    n_states, n_variables = len(fit.layout.states), len(fit.layout.variables)
-    function, inputs = _equations(fit), fit.task.acting
+    inputs = fit.task.acting
     x = np.concatenate([estimate.mean for estimate in fit.smoothed])
     if inputs is not None:
         acting = np.concatenate([series.values for series in inputs.series])
         x = np.concatenate([x, acting], axis=1)
+    return slopes_at(fit, x)
+
+
+def slopes_at(
+    fit: Fit, x: Float[np.ndarray, "rows Nv"]
+) -> Float[np.ndarray, "rows Nx Nv"] | None:
+    """The same at other states, followed by the inputs if there are any."""
+    n_states, n_variables = len(fit.layout.states), len(fit.layout.variables)
+    function, inputs = _equations(fit), fit.task.acting
     if function is None or not np.isfinite(x).all():
         return None
     flows = (0.0,) if fit.dynamics == "flow" else ()

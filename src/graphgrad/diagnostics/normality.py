@@ -12,11 +12,19 @@ import numpy as np
 
 
 class Shape(NamedTuple):
-    """Skewness and excess kurtosis of values, and the p-value of normality."""
+    """The shape of a sample.
+
+    Attributes:
+        skewness: Skewness of the values.
+        excess: Their excess kurtosis.
+        p_value: Probability of both by chance, if the values are normal.
+        p_harmful: Likewise, but only of the skewness for tails that are light.
+    """
 
     skewness: float
     excess: float
     p_value: float
+    p_harmful: float
 
 
 def shape_of(values: np.ndarray) -> Shape:
@@ -32,5 +40,7 @@ def shape_of(values: np.ndarray) -> Shape:
     from scipy import stats  # slow to import, and most commands do without it
 
     z = (values - values.mean()) / values.std()
-    moments = float(stats.skew(z)), float(stats.kurtosis(z))
-    return Shape(*moments, float(stats.normaltest(z).pvalue))
+    skewness, excess = float(stats.skew(z)), float(stats.kurtosis(z))
+    p = float(stats.normaltest(z).pvalue)
+    harmful = p if excess > 0 else float(stats.skewtest(z).pvalue)
+    return Shape(skewness, excess, p, harmful)

@@ -13,13 +13,14 @@ from ..engines import AbstractEngine
 from ..fits.record import Fit
 from ..fits.rows import rounded_up
 from ..model import AbstractNoise, Arranged, GaussianNoise, StateSpaceModel, StudentT
+from .changes import change_of_size
 from .normality import shape_of
 
 SIGNIFICANCE = 0.01
 """Significance level of all tests of all columns together, and of `remember`."""
 
-TESTS = 3
-"""Tests of a column."""
+TESTS = 4
+"""Tests of a column: autocorrelation, normality, size and its changes."""
 
 NORMALITY = 0.15
 """Nominal level of the test of normality for each level that it has.
@@ -132,13 +133,13 @@ def verdicts(
     """Test standardised residuals; one line of text per column.
 
     Autocorrelation is tested as in Ljung and Box (Biometrika 65, 1978), normality by
-    skewness and kurtosis (`shape_of`), the size by the mean square. All of them
-    together find a fault in 1 % of right fits.
+    skewness and kurtosis (`shape_of`), the size by the mean square, its changes by
+    `change_of_size`. All of them together find a fault in 1 % of right fits.
 
     Args:
         residuals: Residuals of each series; NaN if missing.
         columns: Names of the columns.
-        normal: Whether to test normality.
+        normal: Whether to test normality, and changes of the size.
 
     Examples:
         >>> noise = np.random.default_rng(0).normal(size=(200, 2))
@@ -159,6 +160,7 @@ def verdicts(
             _autocorrelation(parts, level),
             _shape(known, NORMALITY * level) if normal else "",
             _size(known, level),
+            _changes(parts, level) if normal else "",
         ]
         faults = [fault for fault in found if fault]
         good = f"no autocorrelation, {'normal, ' * normal}expected size."
@@ -211,7 +213,7 @@ def _shape(known: np.ndarray, level: float) -> str:
     """Test of normality."""
     if not known.std() > 0:
         return ""
-    skew, excess, p = shape_of(known)
+    skew, excess, p, _ = shape_of(known)
     if p >= level:
         return ""
     if excess > abs(skew):
@@ -237,6 +239,14 @@ def _size(known: np.ndarray, level: float) -> str:
         f"{np.sqrt(square):.2g} times the expected size (p = {p:.2g}): the noise is "
         f"{more} than in the model."
     )
+
+
+def _changes(parts: Sequence[np.ndarray], level: float) -> str:
+    """Tests of changes of the size, in time."""
+    change = change_of_size(parts)
+    if change.p_value >= level:
+        return ""
+    return f"its residuals {change.text} (p = {change.p_value:.2g})."
 
 
 def chi2_tail(statistic: float, degrees: int) -> float:
