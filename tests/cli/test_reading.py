@@ -196,3 +196,14 @@ def test_config_round_trip(tmp_path):
     again = gather(tmp_path / "run" / "config.toml", {})
     assert Path(again.pop("data")).resolve() == Path(options.pop("data")).resolve()
     assert again == options
+
+
+def test_options_that_may_be_numbers_or_text_are_read_from_text():
+    given = {"data": "data.csv", "lags": "2", "hidden": "1", "seasons": "12"}
+    options = gather(None, given)
+    assert [options[name] for name in ("lags", "hidden", "seasons")] == [2, 1, 12.0]
+    assert gather(None, {**given, "lags": "x=2, u=3"})["lags"] == {"x": 2, "u": 3}
+    assert gather(None, {**given, "lags": "auto"})["lags"] == "auto"
+    for wrong in ("-1", "1.5", "two", "\u0662"):
+        with pytest.raises(ValueError, match="`--lags` must be a whole number"):
+            gather(None, {**given, "lags": wrong})
