@@ -368,7 +368,7 @@ def test_inputs_and_constraints(place, tmp_path, monkeypatch):
         *(*known, "--inputs-between", "linear", "--out", tmp_path / "run"),
     )
     assert run.exit_code == 0, run.output
-    assert "1 states prey;" in run.stdout
+    assert "1 state prey;" in run.stdout
     assert "driven by predator" in run.stdout
     assert asked["constraints"] == (
         gg.known("prey", "prey", 1.0),

@@ -196,3 +196,30 @@ def test_config_round_trip(tmp_path):
     again = gather(tmp_path / "run" / "config.toml", {})
     assert Path(again.pop("data")).resolve() == Path(options.pop("data")).resolve()
     assert again == options
+
+
+def test_options_that_may_be_numbers_or_text_are_read_from_text():
+    given = {"data": "data.csv", "lags": "2", "hidden": "1", "seasons": "12"}
+    options = gather(None, given)
+    assert [options[name] for name in ("lags", "hidden", "seasons")] == [2, 1, 12.0]
+    assert gather(None, {**given, "lags": "x=2, u=3"})["lags"] == {"x": 2, "u": 3}
+    assert gather(None, {**given, "lags": "auto"})["lags"] == "auto"
+    for wrong in ("-1", "1.5", "two", "\u0662"):
+        with pytest.raises(ValueError, match="`--lags` must be a whole number"):
+            gather(None, {**given, "lags": wrong})
+
+
+def test_quarters_of_their_own_column(tmp_path):
+    path, options = tmp_path / "data.csv", gather(None, {"data": "data.csv"})
+    rows = [f"{1990 + i // 4},{1 + i % 4},{i * i}" for i in range(12)]
+    path.write_text("\n".join(["year,quarter,x", *rows]) + "\n", encoding="utf-8")
+    lines = list(preview(read_table(path), options))
+    assert lines[0] == "time: columns year, quarter, 12 rows every 3 months, unit month"
+    assert "1 state x; 12 rows" in lines[1]
+    assert "since columns year, quarter have the times" in lines[-1]
+    rows = [f"{1990 + i // 4}Q{1 + i % 4},{i * i}" for i in range(12)]
+    path.write_text("\n".join(["quarter,x", *rows]) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="such as 1990Q1, call it date"):
+        read_table(path)
+    path.write_text("\n".join(["date,x", *rows]) + "\n", encoding="utf-8")
+    assert "every 3 months" in next(iter(preview(read_table(path), options)))

@@ -19,8 +19,11 @@ from graphgrad.confidence import Posterior, Stability
 from graphgrad.diagnostics import term_confidence
 from graphgrad.diagnostics.residuals import verdicts
 from graphgrad.estimator import estimator, fitting
+from graphgrad.estimator.report import fit_findings
+from graphgrad.estimator.summary import fit_summary
 from graphgrad.model import DYNAMICS
 from graphgrad.report import write_report
+from graphgrad.solution import Doubt, Outcome
 from graphgrad.solvers import AdaptiveProgress
 from helpers.stubs import least_squares
 
@@ -243,6 +246,21 @@ def test_verdicts_name_each_fault():
     ):
         (line,) = verdicts([z], ["a"], normal=True)
         assert re.search(f"^a: .*{words}", line), line
+
+
+def test_no_confidence_beside_a_failed_check_however_the_fit_ended(fitted, x64):
+    fit = fitted._fit
+    key, doubts = jax.random.key(0), (Doubt("memory", 0.5, "Remembered."),)
+    assert "confidence" in fit_summary(key, fit, np.full((2, 2), 0.99))
+    for outcome in (Outcome.converged, Outcome.out_of_sweeps):
+        doubted = fit._replace(
+            solution=fit.solution.with_outcome(outcome), doubts=doubts
+        )
+        text = fit_summary(key, doubted, np.full((2, 2), 0.99))
+        assert "confidence" not in text
+        found = fit_findings(key, doubted, steps=0)
+        assert found.term_confidence is None
+        assert found.residuals_first
 
 
 def test_verdicts_are_those_of_known_tests():

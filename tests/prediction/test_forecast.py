@@ -14,8 +14,9 @@ from graphgrad.diagnostics.noise_uncertainty import _draw, noise_draws
 from graphgrad.diagnostics.uncertainty import fit_covariance, state_slopes
 from graphgrad.engines import GaussianSmoother
 from graphgrad.estimator import fitting
+from graphgrad.prediction.ensemble import Ensemble
 from graphgrad.prediction.evaluation import choose_origins
-from graphgrad.prediction.forecast import Ensemble
+from graphgrad.prediction.rollout import divergence
 from helpers.compilations import compilations
 from helpers.oracles import (
     exact_smoother,
@@ -178,6 +179,14 @@ def test_the_last_state_depends_on_the_coefficients(linear, x64):
     one = model.forecast(1, y, 4000, sources=("state",)).states.members[:, 0]
     two = model.forecast(1, y, 4000, sources=("state", "coefficients"))
     assert (two.states.members[:, 0].var(axis=0) > one.var(axis=0)).all()
+
+
+def test_one_of_many_diverged_members_is_not_none():
+    members = np.zeros((1000, 3, 1))
+    members[0, 2] = np.nan
+    share, message = divergence(members, 0.9)
+    assert share.tolist() == [0, 0, 0.001]
+    assert message.startswith("Less than 1% of the members diverged, the first at step")
 
 
 def test_diverged_members_cause_a_warning(recwarn):

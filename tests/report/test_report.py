@@ -419,6 +419,7 @@ def test_dates_signs_inputs_free_runs_and_skill():
         skills=({"column": "x1", "error": 1.25, "of persistence": 3.5},),
         residuals_first=True,
         outcome="doubtful",
+        advice="Try `--lags auto`.",
         term_confidence=None,
     )
     text = page(changed)
@@ -433,6 +434,8 @@ def test_dates_signs_inputs_free_runs_and_skill():
     assert seen.sections[:2] == ["summary", "residuals"]
     assert "3.5" in seen.text
     assert "No confidence is shown" in seen.text
+    assert "<code>--lags auto</code>" in text
+    assert "`" not in seen.text
     assert "dx/dt, the change per day." in seen.text
     rows = list(csv.DictReader(io.StringIO(file(seen, text, "states.csv"))))
     assert rows[1]["time"] == "1970-01-02T00:00:00.000"

@@ -209,7 +209,12 @@ def _flag(name: str) -> str:
 
 
 def _whole(least: int, remedy: str) -> Callable[[str, Any], int]:
-    return lambda name, value: check_at_least(_flag(name), value, least, remedy)
+    def read(name: str, value: Any) -> int:
+        if isinstance(value, str) and value.isascii() and value.strip().isdecimal():
+            value = int(value)  # of an option that may also be text, such as auto
+        return check_at_least(_flag(name), value, least, remedy)
+
+    return read
 
 
 def _positive(remedy: str) -> Callable[[str, Any], float]:

@@ -62,12 +62,13 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     check_fit_memory(T, len(states), n_terms)
     hidden = [name for name in states if name not in names_of(table.series)]
     names = shortened(states) + (f" ({shortened(hidden)} hidden)" if hidden else "")
+    number = f"{len(states)} state{'s' * (len(states) > 1)}"
     dt, source = step(table, options["dt"])
     if line := time_line(Panel((table.series,), several=False)):
         yield line
     yield from table.notes
     yield (
-        f"Read {options['data']}: {len(states)} states {names}; {T} rows, dt = "
+        f"Read {options['data']}: {number} {names}; {T} rows, dt = "
         f"{dt:.6g} ({source}); {_share(missing)} missing."
     )
     kinds = {"state_noise": "process", "observation_noise": "measurement"}
@@ -165,7 +166,8 @@ def dynamics_of(table: Table, options: Mapping[str, Any]) -> tuple[str, str]:
     if options["dt"] is not None:
         why = "--dt is given"
     if table.series.times is not None:
-        why = f"{_source(table)} has the times"
+        source = _source(table)
+        why = f"{source} {'have' if source.startswith('columns ') else 'has'} the times"
     if requested == "flow" and not why:
         raise ValueError(
             "`--dynamics` must be map or difference without times, got flow. Give "

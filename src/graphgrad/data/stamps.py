@@ -62,7 +62,8 @@ def clock_columns(
     if "year" not in lower and (len(parts) > 1 or "quarter" in lower):
         raise ValueError(
             f"`{argument}` must have a column of years beside parts of dates, got "
-            f"{', '.join(parts)}. Give dates, or drop or rename them."
+            f"{', '.join(parts)}. If it holds whole dates, such as "
+            "1990Q1, call it date; else add years, or drop or rename it."
         )
     return sorted(named, key=str.lower) or parts
 

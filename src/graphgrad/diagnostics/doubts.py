@@ -139,13 +139,15 @@ def skill_doubts(skills: Sequence[Skill]) -> list[Doubt]:
         if p >= SKILL_LEVEL:
             continue
         ratio = worst.error / getattr(worst, check)
+        larger = f"{ratio:.2g} times as large"
+        if ratio < 1.995:
+            larger = f"{100 * (ratio - 1):.2g} % larger"
         doubts.append(
             Doubt(
                 check,
                 ratio,
                 f"{called.format(order=worst.order)} predicts the next {worst.column} "
-                f"better: the error of the fit is {ratio:.3g} times as large "
-                f"(p = {p:.2g}).",
+                f"better: the error of the fit is {larger} (p = {p:.2g}).",
             )
         )
     return doubts

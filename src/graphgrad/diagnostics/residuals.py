@@ -163,6 +163,7 @@ def verdicts(
             _changes(parts, level) if normal else "",
         ]
         faults = [fault for fault in found if fault]
+        faults[1:] = [fault[0].upper() + fault[1:] for fault in faults[1:]]
         good = f"no autocorrelation, {'normal, ' * normal}expected size."
         lines.append(f"{name}: {' '.join(faults) if faults else good}")
     return lines

@@ -20,7 +20,7 @@ from ..plots.phase import vector_field
 from ..prediction.forecast import forecast
 from ..prediction.rollout import rate_of
 from ..report import Findings
-from ..solution import Outcome, PaperSolution
+from ..solution import PaperSolution
 from .display import equation_parts
 from .equations import fit_equations, fit_graph, fit_latex
 
@@ -56,7 +56,7 @@ def fit_findings(
     steps = check_at_least("forecast", steps, 0, "0 leaves the forecast out.")
     smoothed = fit.shown.smoothed
     confidence, source = _confidence(fit, term_confidence)
-    if fit.outcome is Outcome.doubtful:
+    if fit.doubted:
         confidence, edge_confidence, source = None, None, ()
     ahead, notes = _ahead(key, fit, steps)
     rows = [len(series.values) for series in fit.panel.series]
@@ -85,7 +85,7 @@ def fit_findings(
         bands=np.concatenate([e.band(LEVEL) for e in smoothed]),
         residuals=np.concatenate(found if isinstance(found, list) else [found]),
         verdicts=tuple(verdicts),
-        residuals_first=fit.outcome is Outcome.doubtful or _fails(verdicts),
+        residuals_first=fit.doubted or _fails(verdicts),
         skills=tuple(map(_skill_row, one_step_skill(fit))),
         **_inputs(fit),
         **_free_run(fit),

@@ -11,7 +11,6 @@ from ..diagnostics.residuals import fit_residuals, residual_verdicts
 from ..fits.record import Fit
 from ..registries import MOTIONS
 from ..report.text import listed
-from ..solution import Outcome
 from .equations import fit_equations, fit_graph
 
 MOST_EDGES = 20
@@ -31,7 +30,7 @@ def fit_summary(
     possible = max(fit.task.n_free + given, found)
     source = f"{rows} rows" + (f" of {series} series" if series > 1 else "")
     outcome = f"Outcome: {fit.outcome.name}. {fit.advice}"
-    if fit.outcome is Outcome.doubtful:
+    if fit.doubted:
         edge_confidence = None  # it holds if the model is right
     blocks = [
         [

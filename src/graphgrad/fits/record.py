@@ -93,8 +93,12 @@ class Fit(NamedTuple):
     def outcome(self) -> Outcome:
         """How the fit ended: as the solver says, or `doubtful` in place of success."""
         ended = self.solution.outcome
-        doubted = any(doubt.decisive for doubt in self.doubts)
-        return Outcome.doubtful if doubted and ended in DOUBTED else ended
+        return Outcome.doubtful if self.doubted and ended in DOUBTED else ended
+
+    @property
+    def doubted(self) -> bool:
+        """Whether a check on the data fails, however the solver ended."""
+        return any(doubt.decisive for doubt in self.doubts)
 
     @property
     def advice(self) -> str:

@@ -241,8 +241,9 @@ def divergence(
     until = f"up to step {usable}, and are NaN after it" if usable else "at no step"
     if usable == len(share):
         until = "at all steps, with these members outside of them"
+    few = "Less than 1%" if share[-1] < 0.005 else f"{share[-1]:.0%}"
     return share, (
-        f"{share[-1]:.0%} of the members diverged, the first at step {first}: the "
+        f"{few} of the members diverged, the first at step {first}: the "
         f"fitted equations leave the range of the data. The bands of {level:.0%} can "
         f"be used {until}. Forecast fewer steps, or fit a longer series."
     )

@@ -10,7 +10,7 @@ from .edges import Edge
 from .findings import Findings
 from .mathml import equation, formula, plain_equation, term
 from .tables import coefficient_table, edge_table, pairs_table, skill_table
-from .text import number, safe
+from .text import number, prose, safe
 from .words import DYNAMICS_WORDS, drivers, no_confidence, summary
 
 # Longer lists are collapsed.
@@ -77,7 +77,7 @@ def templates(findings: Findings, content: Mapping[str, Any]) -> str:
 
 
 def _summary(findings: Findings, found: list[Edge]) -> str:
-    paragraphs = "".join(f"<p>{safe(line)}</p>" for line in summary(findings, found))
+    paragraphs = "".join(f"<p>{prose(line)}</p>" for line in summary(findings, found))
     lines = "".join(f"<li>{safe(line)}</li>" for line in drivers(findings, found))
     body = f'<ul class="drivers">{lines}</ul>'
     if len(findings.states) > MOST_OPEN:
@@ -88,7 +88,7 @@ def _summary(findings: Findings, found: list[Edge]) -> str:
         outcome = (
             f'<p class="outcome{" good" * good}"><strong>'
             f"{safe(findings.outcome.replace('_', ' '))}</strong> "
-            f"{safe(findings.advice)}</p>"
+            f"{prose(findings.advice)}</p>"
         )
     return outcome + body + paragraphs + _scores(findings.scores)
 
@@ -273,7 +273,7 @@ def _path(path: Mapping[str, Any]) -> str:
 
 
 def _residuals(findings: Findings, made: list[dict[str, Any]]) -> str:
-    verdicts = "".join(f"<li>{safe(line)}</li>" for line in findings.verdicts)
+    verdicts = "".join(f"<li>{prose(line)}</li>" for line in findings.verdicts)
     body = f'<ul class="verdicts">{verdicts}</ul>' if verdicts else ""
     if findings.skills:
         body += (

@@ -1,6 +1,7 @@
 """Names and numbers as safe HTML text."""
 
 import html
+import re
 from typing import Any
 from unicodedata import category
 
@@ -20,6 +21,16 @@ def safe(value: Any) -> str:
         '&lt;b&gt;&quot;x&quot;&lt;/b&gt;'
     """
     return html.escape(printable(str(value)), quote=True)
+
+
+def prose(text: str) -> str:
+    """Escaped sentences for HTML, with what is between backticks as code.
+
+    Examples:
+        >>> prose("Try `--lags auto`, a < b.")
+        'Try <code>--lags auto</code>, a &lt; b.'
+    """
+    return re.sub("`([^`\n]+)`", r"<code>\1</code>", safe(text))
 
 
 def printable(text: str) -> str:

@@ -94,7 +94,7 @@ def _confidence(findings: Findings, found: list[Edge]) -> list[str]:
 
 def no_confidence(findings: Findings) -> str:
     """Why no confidence is shown."""
-    if findings.outcome == "doubtful":
+    if findings.residuals_first:
         return "No confidence is shown: it holds only if the model is right."
     return "Confidence was not computed."
 
