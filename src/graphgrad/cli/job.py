@@ -26,6 +26,7 @@ from .preview import (
 )
 from .summary import header_equations
 from .terminal import interruptible
+from .unused_imports import UNUSED, put_off
 
 LEVEL = 0.9
 """Probability of the bands in `states.csv`."""
@@ -110,6 +111,7 @@ def _fitted(
     tell: Callable[[float], None],
 ) -> Any:
     """Fit the estimator, and refit for confidence if requested."""
+    put_off(*UNUSED)
     from ..estimator import GraphGrad
 
     begin = clock.monotonic()
