@@ -77,6 +77,20 @@ def test_predictions_and_diagnostics_do_without_scikit_learn():
     assert run.stdout == "False\n", run.stderr
 
 
+@pytest.mark.slow
+def test_commands_import_the_estimator_without_what_they_do_not_use():
+    code = (
+        "from graphgrad.cli.unused_imports import UNUSED, put_off; put_off(*UNUSED); "
+        "import graphgrad.estimator, sys; "
+        "print({'pandas.core', 'scipy.stats.distributions'} & {*sys.modules}); "
+        "import pandas as pd, scipy.stats; from pandas.core.frame import DataFrame; "
+        "assert pd.DataFrame is DataFrame; import pandas; assert pandas.DataFrame; "
+        "print(scipy.stats.norm.cdf(0))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "set()\n0.5\n", run.stderr
+
+
 @pytest.mark.parametrize(
     "module", ["graphgrad", "graphgrad.cli", "graphgrad.registries"]
 )

@@ -28,6 +28,7 @@ from .preview import (
 from .summary import header_equations
 from .terminal import echo as report
 from .terminal import interruptible
+from .unused_imports import UNUSED, put_off
 
 LEVEL = 0.9
 """Probability of the bands in `states.csv`."""
@@ -142,6 +143,7 @@ def _fitted(
     journal: Journal,
 ) -> Any:
     """Fit the estimator, and refit for confidence if requested."""
+    put_off(*UNUSED)
     from ..estimator import GraphGrad
 
     begin = clock.monotonic()

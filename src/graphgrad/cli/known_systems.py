@@ -8,6 +8,7 @@ import typer
 
 from ..registries import SYSTEMS
 from .terminal import echo, interruptible, reported
+from .unused_imports import UNUSED, put_off
 
 SCHEMES = ("flow", "euler")
 DEMOS = ("lorenz", "hare-lynx")
@@ -118,6 +119,7 @@ def demo(
     from ..checks import check_choice
 
     check_choice("NAME", name, DEMOS)
+    put_off(*UNUSED)
     from ..demo import DEMONSTRATIONS
     from .folder import free_name
     from .job import fit_and_write

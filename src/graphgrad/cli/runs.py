@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from .terminal import echo, interruptible, reported
+from .unused_imports import UNUSED, put_off
 
 Run = Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]
 
@@ -131,6 +132,7 @@ def compare(
       graphgrad compare run1/ run2/
       graphgrad compare degree1/ degree2/ degree3/ --json
     """  # noqa: D301
+    put_off(*UNUSED)
     from ..estimator import GraphGrad
     from ..registries import MOTIONS
     from .headers import read_header
@@ -165,6 +167,7 @@ def compare(
 
 def _ahead(run: Path, **options: Any) -> tuple[Any, Any]:
     """The estimator of a run, and its forecast."""
+    put_off(*UNUSED)
     from ..estimator import GraphGrad
 
     estimator = GraphGrad.load(run)
