@@ -34,7 +34,7 @@ FIELDS = (
 BIN = 400
 """Edges in a bin of probabilities."""
 LEVEL = 0.9
-BOTH = ("coefficients", "terms")
+EVERY = ("noise", "coefficients", "terms")
 ENTERS = np.asarray(LIBRARY.incidence) != 0
 
 
@@ -100,7 +100,7 @@ def judged(cell: Cell, seed: int) -> dict[str, object]:
         warnings.simplefilter("ignore")
         model = gg.GraphGrad(dynamics=cell.dynamics, dt=dt).fit(drawn.rows)
         given = model.confidence_intervals(LEVEL)
-        chosen = model.confidence_intervals(LEVEL, sources=BOTH)
+        chosen = model.confidence_intervals(LEVEL, sources=EVERY)
         edges = model.edge_probabilities()
     truth, found = drawn.coefficients, model._fit
     choices, there = Choices.of(found), truth != 0
@@ -230,6 +230,10 @@ def page(rows: Rows) -> str:
         for name in CELLS
         if (mine := [row for row in rows if row["cell"] == name])
     }
+    all_cells = dict(cells)
+    for kind in KINDS:
+        if mine := [row for row in rows if row["cell"].startswith(kind)]:
+            all_cells[f"all of {kind}"] = Found.of(mine)
     kinds = "\n".join(f"- **{kind}**: {text}." for kind, text in KINDS.items())
     return f"""\
 # Calibration
@@ -258,27 +262,31 @@ systems do, and show what the probabilities are worth if the prior is wrong.
 increasing probability: mean probability / share that exists. The aim is a difference of
 at most 0.06 in each bin of the first kind.
 
-{edge_table(cells)}
+{edge_table(all_cells)}
 In bins of fixed ends, all lengths and dynamics together: mean probability / share that
 exists (number of edges).
 
 {fixed_table(cells)}
+The known systems one by one; `systems.random_sparse` has eight terms that are weak
+beside its noise:
+
+{zoo_table(rows)}
 ## Outcomes
 
 *Right* are fits with exactly the right terms, among systems that have any but
 constants. The weight is that of the true terms among the fit and its alternatives, in
 the mean over all fits.
 
-{outcome_table(cells)}
+{outcome_table(all_cells)}
 ## Intervals
 
 Share of true coefficients in their {LEVEL:.0%} intervals: `confidence_intervals(0.9)`,
-given the terms, and with `sources=("coefficients", "terms")`, after the selection.
-*Selected*: of the terms that fits have, true ones or not; this is what Bayesian
-intervals promise if the prior is right. *True terms*: of the terms that systems have,
-where one that was not found counts as zero.
+given the terms, and with `sources=("noise", "coefficients", "terms")`, after the
+selection. *Selected*: of the terms that fits have, true ones or not; this is what
+Bayesian intervals promise if the prior is right. *True terms*: of the terms that
+systems have, where one that was not found counts as zero.
 
-{interval_table(cells)}"""
+{interval_table(all_cells)}"""
 
 
 def edge_table(cells: dict[str, Found]) -> str:
@@ -311,6 +319,29 @@ def fixed_table(cells: dict[str, Found]) -> str:
             )
             entries.append(f"{mean} ({here.sum()})")
         lines.append(f"| {low:g} to {min(high, 1):g} | {' | '.join(entries)} |")
+    return "\n".join(lines) + "\n"
+
+
+def zoo_table(rows: Rows) -> str:
+    """One line per known system: how many of the terms and edges are found."""
+    lines = ["| system | fits | terms found / true | all edges | those below 0.05 |"]
+    lines += ["|---|---:|---:|---:|---:|"]
+    zoo = [row for row in rows if row["cell"].startswith("zoo")]
+    for cell, name in product(CELLS, dict.fromkeys(row["system"] for row in zoo)):
+        mine = [r for r in zoo if (r["cell"], r["system"]) == (cell, name)]
+        if not mine:
+            continue
+        found = Found.of(mine)
+        low = found.edges < 0.05
+        numbers = (
+            part.sum() / len(mine) for part in (found.selected, found.true_terms)
+        )
+        entries = [f"{name}, {cell.removeprefix('zoo ')}", str(len(mine))]
+        entries += [" / ".join(f"{number:.1f}" for number in numbers)]
+        entries += [f"{found.edges.mean():.2f} / {found.true_edges.mean():.2f}"]
+        below = f"{found.edges[low].mean():.2f} / {found.true_edges[low].mean():.2f}"
+        entries += [f"{below} ({low.sum()})" if low.any() else "none"]
+        lines.append(f"| {' | '.join(entries)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,5 +1,6 @@
 """Weights of choices of terms: probabilities of edges, discoveries, intervals."""
 
+from importlib import import_module
 from itertools import combinations
 
 import equinox as eqx
@@ -17,6 +18,7 @@ from graphgrad.diagnostics.coefficient_intervals import (
     mixture_band,
     standard_errors_of,
 )
+from graphgrad.diagnostics.noise_uncertainty import NoiseDraws
 from graphgrad.diagnostics.probable_edges import discoveries
 from graphgrad.estimator import fitting
 from graphgrad.solution import Doubt
@@ -132,6 +134,9 @@ def test_ends_are_quantiles_of_the_mixture():
 
 def test_intervals_with_the_choice_of_terms(model):
     found = model.confidence_intervals(0.9, sources=("coefficients", "terms"))
+    # All noise is given: its variances are not uncertain.
+    every = model.confidence_intervals(0.9, sources=("noise", "coefficients", "terms"))
+    assert (every == found).all()
     # Zero of weight 1/3, and 0.5 with an error of 0.1: the upper end is that quantile.
     assert found[0, 1] == pytest.approx([0, 0.5 + 0.1 * norm.ppf(1 - 0.05 * 3 / 2)])
     # In no choice of the equation.
@@ -141,15 +146,28 @@ def test_intervals_with_the_choice_of_terms(model):
     assert points[0, :3].tolist() == [[0, 0.1], [0, 0.5], [0, 0.3]]
 
 
-def test_a_learnt_noise_has_the_t_distribution_of_its_steps_less_terms():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "adaptive", least_squares)
-        y = np.random.default_rng(0).normal(size=(6, 1))
-        model = gg.GraphGrad(degree=1, dynamics="map").fit(y)
-    found = model.confidence_intervals(0.9, sources=("coefficients", "terms"))
-    reach = model.standard_errors_ * t.ppf(0.95, 6 - 1 - 2)
+def test_a_learnt_noise_has_the_t_distribution_of_its_steps_less_terms(monkeypatch):
+    monkeypatch.setattr(fitting, "adaptive", least_squares)
+    y = np.random.default_rng(0).normal(size=(6, 1))
+    model = gg.GraphGrad(degree=1, dynamics="map").fit(y)
+    found = model.confidence_intervals(0.9, sources=("noise", "coefficients"))
+    quantile = t.ppf(0.95, 6 - 1 - 2)
+    reach = model.standard_errors_ * quantile
     ends = np.stack([model.coef_ - reach, model.coef_ + reach], axis=-1)
     assert found == pytest.approx(ends)
+    # Where no process noise was needed, errors are those with what the data allow.
+    solution = eqx.tree_at(lambda s: s.noise_free, model._fit.solution, np.array(True))
+    model._fit = model._fit._replace(solution=solution)
+    both = np.array([[0.05], [0.13]]), np.full((2, 1), 1e-10)
+    drawn = NoiseDraws(*both, ("state_noise", "observation_noise"))
+    module = import_module("graphgrad.diagnostics.coefficient_intervals")
+    monkeypatch.setattr(module, "noise_draws", lambda *_: drawn)
+    found = model.confidence_intervals(0.9, sources=("noise", "coefficients"))
+    terms = np.column_stack([np.ones(5), y[:-1, 0]])
+    exact = np.sqrt(np.diag(0.09 * np.linalg.inv(terms.T @ terms)))
+    # The first row tells a little, too: from a wide distribution of the state before.
+    widths = (found[0, :, 1] - found[0, :, 0]) / 2 / quantile
+    assert widths == pytest.approx(exact, rel=0.1)
 
 
 def test_errors_of_alternatives_are_those_of_a_regression(model):
@@ -157,7 +175,7 @@ def test_errors_of_alternatives_are_those_of_a_regression(model):
     fit = model._fit
     y = fit.panel.series[0].values
     with jax.enable_x64(True):
-        found = standard_errors_of(fit, Choices.of(fit))
+        found = standard_errors_of(fit, Choices.of(fit), fit.data)
     terms = np.stack([np.ones(len(y) - 1), y[:-1, 1]], axis=1)
     exact = np.sqrt(np.diag(0.04 * np.linalg.inv(terms.T @ terms)))
     assert found[1, 0, [0, 2]] == pytest.approx(exact, rel=0.02)

@@ -46,6 +46,12 @@ class Choices(NamedTuple):
             odds = np.broadcast_to(odds, coefficients.shape[:2])
         return cls(coefficients, odds / odds.sum(axis=0), present)
 
+    def first(self) -> "Choices":
+        """The choice of the fit alone."""
+        return Choices(
+            self.coefficients[:1], np.ones_like(self.weights[:1]), self.present[:1]
+        )
+
     def term_weights(self) -> Float[np.ndarray, "Nx M"]:
         """Sum of the weights of the choices that have each term."""
         return np.einsum("ai,aij->ij", self.weights, self.present)

@@ -1,18 +1,23 @@
-"""Intervals of coefficients, given the terms or with their choice."""
+"""Intervals of coefficients, given the terms and noises or with their uncertainty."""
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 from scipy.special import stdtr, stdtrit
 
 from ..checks import check_choice
 from ..fits.record import Fit
 from ..fits.rows import check_level, normal_band
+from ..model import Arranged
 from .choices import Choices
+from .noise_uncertainty import noise_draws
 from .uncertainty import coefficient_covariance
 
-SOURCES = ("coefficients", "terms")
-"""Sources of uncertainty of a coefficient; the terms on request."""
+SOURCES = ("noise", "coefficients", "terms")
+"""Sources of uncertainty of a coefficient; noise variances and terms on request."""
+
+DRAWS = 200
+"""Draws of noise variances whose mean is taken."""
 
 FEW_TERMS = 16
 """Terms of an equation of which information costs little."""
@@ -22,11 +27,12 @@ HALVINGS = 100
 
 
 def coefficient_intervals(
-    fit: Fit, level: float, sources: tuple[str, ...]
+    key: PRNGKeyArray, fit: Fit, level: float, sources: tuple[str, ...]
 ) -> Float[np.ndarray, "N M 2"]:
     """Central intervals of the coefficients of a fit.
 
     Args:
+        key: Random key of draws of noise variances.
         fit: The fit.
         level: Probability of an interval.
         sources: Sources of uncertainty, from `SOURCES`.
@@ -34,15 +40,24 @@ def coefficient_intervals(
     for source in sources:
         check_choice("sources", source, SOURCES)
     shown, n = fit.shown, fit.n_present
-    if "terms" not in sources:
+    if not {"noise", "terms"} & set(sources):
         errors = shown.standard_errors * ("coefficients" in sources)
         return normal_band(shown.coefficients, errors, level)
     choices = Choices.of(fit)
+    if "terms" not in sources:
+        choices = choices.first()
+    data, freedom = fit.data, np.full(choices.weights.shape, np.inf)
+    if "noise" in sources:
+        freedom = _freedom(fit, choices)
+        if fit.noise_free:  # what the criterion drops may still be there
+            data = noise_draws(key, fit, DRAWS).typical(data)
     errors = np.zeros_like(choices.coefficients)
     if "coefficients" in sources:
-        errors = standard_errors_of(fit, choices)
-    weights = np.broadcast_to(choices.weights[..., None], errors.shape)
-    freedom = np.broadcast_to(_freedom(fit, choices)[..., None], errors.shape)
+        errors = standard_errors_of(fit, choices, data)
+    weights, freedom = (
+        np.broadcast_to(each[..., None], errors.shape)
+        for each in (choices.weights, freedom)
+    )
     parts = weights, choices.coefficients, errors, freedom
     return mixture_band(*(each[:, :n] for each in parts), level)
 
@@ -59,11 +74,18 @@ def _freedom(fit: Fit, choices: Choices) -> Float[np.ndarray, "A Nx"]:
     return np.maximum(steps - choices.present.sum(axis=-1), 1.0)
 
 
-def standard_errors_of(fit: Fit, choices: Choices) -> Float[np.ndarray, "A Nx M"]:
+def standard_errors_of(
+    fit: Fit, choices: Choices, data: Arranged
+) -> Float[np.ndarray, "A Nx M"]:
     """Standard errors given each choice of terms, zero where none is estimated.
 
     Those of an alternative come from the information at its coefficients, along the
-    states and with the noises of the fit.
+    states of the fit.
+
+    Args:
+        fit: The fit.
+        choices: The choices.
+        data: The rows, with the model whose noises are taken.
     """
     errors = np.zeros_like(choices.coefficients)
     errors[0] = fit.standard_errors
@@ -71,11 +93,10 @@ def standard_errors_of(fit: Fit, choices: Choices) -> Float[np.ndarray, "A Nx M"
     estimated = choices.present & ~given
     # As many terms of each equation for all choices, and for most fits: one program.
     width = max(int(estimated.sum(axis=-1).max()), min(FEW_TERMS, errors.shape[-1]))
-    for number in range(1, len(errors)):
+    for number in range(int(data is fit.data), len(errors)):
         coefficients = jax.device_put(choices.coefficients[number])
-        model = fit.data.model.with_coefficients(coefficients)
         covariance = coefficient_covariance(
-            fit.data._replace(model=model),
+            data._replace(model=data.model.with_coefficients(coefficients)),
             fit.inferred.means,
             estimated[number],
             fit.task.linear_map,

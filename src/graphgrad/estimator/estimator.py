@@ -727,12 +727,14 @@ class GraphGrad(BaseEstimator):
 
         Args:
             level: Probability that an interval covers its coefficient.
-            sources: `("coefficients",)`: given the selected terms. `("coefficients",
-                "terms")`: with their choice too, the quantiles of a mixture of the fit
-                and its `alternatives`, in which a coefficient is zero where its term
-                does not enter.
+            sources: Sources of uncertainty: `"coefficients"`, given the selected terms
+                and noise variances; on request also `"noise"`, whose learnt variances
+                are uncertain, and `"terms"`, their choice: a mixture of the fit and its
+                `alternatives`, in which a coefficient is zero where its term does not
+                enter. `("noise", "coefficients", "terms")` are intervals after the
+                selection.
         """
-        return coefficient_intervals(self._checked(), level, sources)
+        return coefficient_intervals(self._key(), self._checked(), level, sources)
 
     def edges(self, fdr: float = 0.05) -> list[ProbableEdge]:
         """Edges with a false discovery rate: the most probable, of any term.
