@@ -5,6 +5,7 @@ the observations. `long`: error by length up to 10 000, and the smoothers there.
 `kuramoto`: filtered states of a system that is not polynomial. `engines`: particle and
 Gaussian engines on the same data. `time`: time per stage of a fit. `certificate`: how
 often branch and bound ends, and what it costs, by the number of correlated terms.
+`many`: Lorenz 96 with 20 states, beside a search that starts at the truth.
 """
 
 import argparse
@@ -25,6 +26,8 @@ from graphgrad.metrics import nrmse, rmse, support_scores
 from graphgrad.solvers.adaptive.certificate import supports_below
 
 KEY = jax.random.key(7)
+# Checks with more arguments.
+TAKES_MORE = ("zoo", "kuramoto", "many")
 # Not a polynomial; and systems covered by adaptive_recovery.
 NOT_IN_THE_ZOO = ("kuramoto", "lorenz96")
 
@@ -297,6 +300,31 @@ def certificate(problems: int = 20, rows: int = 150) -> None:
         print(f"{k} | {np.mean(ended):.0%} | {np.mean(spent):.1f}, {np.max(spent):.1f}")
 
 
+def many(which: list[str], steps: int = 100) -> None:
+    """Fits of draws by their numbers, and from the truth."""
+    system = gg.systems.lorenz96()
+    model = system.model(2, dynamics="map")
+    truth = model.coefficients
+    print("draw | F1, criterion | F1, criterion from the truth | seconds | outcome")
+    for i in map(int, which or range(10)):
+        key = jax.random.fold_in(jax.random.key(777), i)
+        ys = system.simulate(
+            key, steps=steps, bounded=True, max_redraws=100_000, scheme="euler"
+        ).observations
+        begin = time.process_time()
+        found = gg.adaptive(KEY, ys, model)
+        seconds = time.process_time() - begin
+        start = eqx.tree_at(lambda s: s.coefficients, found, truth)
+        best = gg.adaptive(KEY, ys, model, start=start)
+        cells = [
+            f"{float(support_scores(each.coefficients, truth).f1):.3f}, "
+            f"{float(each.criterion):.1f}"
+            for each in (found, best)
+        ]
+        ending = f"{seconds:.1f} | {found.outcome.name}"
+        print(f"{i} | {cells[0]} | {cells[1]} | {ending}", flush=True)
+
+
 def main() -> None:
     checks = {
         "keys": keys,
@@ -306,14 +334,17 @@ def main() -> None:
         "engines": engines,
         "time": seconds,
         "certificate": certificate,
+        "many": many,
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=list(checks))
     parser.add_argument(
-        "which", nargs="*", help="systems of the zoo, or DEGREE,T of kuramoto"
+        "which",
+        nargs="*",
+        help="systems of the zoo, DEGREE,T of kuramoto, or numbers of draws",
     )
     arguments = parser.parse_args()
-    options = [arguments.which] if arguments.name in ("zoo", "kuramoto") else []
+    options = [arguments.which] if arguments.name in TAKES_MORE else []
     with jax.enable_x64(True):
         checks[arguments.name](*options)
 

@@ -1,0 +1,86 @@
+"""Starts by regressions, where states and terms are many."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import graphgrad as gg
+from graphgrad.model import resolve_constraints
+from graphgrad.solution import Stage
+from graphgrad.solvers.adaptive.regressions import (
+    from_smoothed,
+    many_terms,
+    regression_start,
+)
+from graphgrad.solvers.adaptive.stages import with_better_start
+from graphgrad.solvers.adaptive.starts import begin_fit
+from graphgrad.solvers.adaptive.trail import Trail
+from graphgrad.solvers.criterion import choose_criterion
+
+pytestmark = pytest.mark.slow
+SYSTEM = gg.systems.lorenz96(n_states=8)
+MODEL = SYSTEM.model(2, dynamics="map")
+TRUTH = np.asarray(MODEL.coefficients) != 0
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Exact states of a run, and the plan of a fit of its observations."""
+    run = SYSTEM.simulate(
+        jax.random.key(0), steps=128, bounded=True, max_redraws=1000, scheme="euler"
+    )
+    constraints = resolve_constraints((), MODEL.library, dynamics="map")
+    known = run.observations, MODEL, choose_criterion("auto"), jnp.asarray(1.0)
+    plan, _ = begin_fit(*known, constraints, (), False)
+    return np.asarray(run.states), plan
+
+
+def at_the_start(start):
+    """In place of ascent and exchange: the start as it is, with a criterion."""
+    best = start.at._replace(criterion=jnp.zeros(1))
+    return start._replace(best=best, done=jnp.array([True]))
+
+
+def test_regressions_on_the_states_find_the_terms(drawn):
+    states, plan = drawn
+    assert many_terms(plan)
+    start = regression_start(plan, states)
+    np.testing.assert_array_equal(np.asarray(start.at.support)[0], TRUTH)
+    found = np.asarray(start.at.unknowns.parameters)[0]
+    # The least certain are the constants, 0.2 with noise of 0.16 in each of 128 steps.
+    exact = np.asarray(MODEL.coefficients)
+    np.testing.assert_allclose(found[TRUTH], exact[TRUTH], rtol=0.5)
+    noise = np.asarray(start.at.unknowns.state_noise)[0]
+    np.testing.assert_allclose(noise, SYSTEM.dt * SYSTEM.state_noise, rtol=0.5)
+
+
+def test_a_start_is_settled_if_its_states_give_the_same_terms(drawn):
+    _, plan = drawn
+    trail = Trail()
+    # What is inferred is what was smoothed: the same regressions.
+    end, settled = from_smoothed(plan, at_the_start, trail, 3)
+    assert settled
+    support = np.asarray(end.best.support)[0]
+    assert trail.first(support) == (Stage.regression, 0)
+    assert np.mean(support == TRUTH) > 0.95
+
+    def loses_a_term(start):
+        end = at_the_start(start)
+        fewer = end.best.support.at[0, 0, 0].set(False)
+        return end._replace(best=end.best._replace(support=fewer))
+
+    assert support[0, 0]  # the forcing, a constant
+    assert not from_smoothed(plan, loses_a_term, Trail(), 3)[1]
+
+
+def test_a_better_start_takes_the_place_of_the_worst(drawn):
+    states, plan = drawn
+    one = at_the_start(regression_start(plan, states))
+    three = jax.tree.map(lambda leaf: jnp.concatenate([leaf] * 3), one)
+    criteria = jnp.array([1.0, -3.0, 2.0])
+    three = three._replace(best=three.best._replace(criterion=criteria))
+    found = with_better_start(three, one).best.criterion
+    assert np.asarray(found).tolist() == [1.0, -3.0, 0.0]
+    worse = one._replace(best=one.best._replace(criterion=jnp.array([5.0])))
+    assert with_better_start(three, worse) is three
