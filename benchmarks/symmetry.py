@@ -44,8 +44,8 @@ def _system(equations, *, dt=0.1, noise=0.1, start=1.0) -> System:
     )
 
 
-def lorenz(n: int, **changes: dict[str, float]):
-    """Lorenz 96; with other coefficients in the equations of some states."""
+def lorenz(n: int, *, only: bool = False, **changes: dict[str, float]):
+    """Lorenz 96, with other coefficients in some equations, or only with these."""
 
     def of_draw(_: int) -> System:
         x = [f"x{i + 1}" for i in range(n)]
@@ -59,7 +59,7 @@ def lorenz(n: int, **changes: dict[str, float]):
             for i in range(n)
         }
         for state, terms in changes.items():
-            equations[state] |= terms
+            equations[state] = terms if only else equations[state] | terms
         like = gg.systems.lorenz96(n_states=n)
         return System(
             "lorenz96",
@@ -72,6 +72,47 @@ def lorenz(n: int, **changes: dict[str, float]):
             initial_noise=1.0,
             bound=100.0,
         )
+
+    return of_draw
+
+
+def unequal(n: int):
+    """Lorenz 96 whose coefficients all differ by up to 40 %."""
+
+    def of_draw(draw: int) -> System:
+        rng = np.random.default_rng(draw)
+        x = [f"x{i + 1}" for i in range(n)]
+        sizes = np.array([1.0, -1.0, -1.0, 8.0]) * rng.uniform(0.6, 1.4, (n, 4))
+        changes = {
+            x[i]: {
+                f"{x[i - 1]} {x[(i + 1) % n]}": sizes[i, 0],
+                f"{x[i - 1]} {x[i - 2]}": sizes[i, 1],
+                x[i]: sizes[i, 2],
+                "1": sizes[i, 3],
+            }
+            for i in range(n)
+        }
+        return lorenz(n, **changes)(draw)
+
+    return of_draw
+
+
+def shuffled(n: int):
+    """Lorenz 96 with its columns in another order than that of the ring."""
+
+    def of_draw(draw: int) -> System:
+        order = np.random.default_rng(draw).permutation(n)
+        x = [f"x{i + 1}" for i in order]
+        equations = {
+            x[i]: {
+                f"{x[i - 1]} {x[(i + 1) % n]}": 1.0,
+                f"{x[i - 1]} {x[i - 2]}": -1.0,
+                x[i]: -1.0,
+                "1": 8.0,
+            }
+            for i in range(n)
+        }
+        return lorenz(n, only=True, **equations)(draw)
 
     return of_draw
 
@@ -169,6 +210,8 @@ ROWS = {
     "none: equal rates n=6 T=40": Row(network(6, same=True), 40),
     "none: food web n=6": Row(food_web(6), 100),
     "none: network n=5 T=50": Row(network(5, same=False), 50),
+    "none: unequal lorenz96 n=6": Row(unequal(6), 100),
+    "none: shuffled lorenz96 n=6": Row(shuffled(6), 100),
     "lorenz96 n=20 T=100": Row(lorenz(20), 100),
     "lorenz96 n=20 T=200": Row(lorenz(20), 200),
 }
