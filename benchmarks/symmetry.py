@@ -9,7 +9,9 @@ maps, `--learn` learns both noises instead of giving them; `--each` prints each 
 
 import argparse
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -24,7 +26,7 @@ from graphgrad.systems import System, polynomial_rate
 class Row(NamedTuple):
     """A system for each draw, and the number of its rows."""
 
-    system: object
+    system: Callable[[int], System]
     steps: int
 
 
@@ -44,8 +46,13 @@ def _system(equations, *, dt=0.1, noise=0.1, start=1.0) -> System:
     )
 
 
-def lorenz(n: int, **changes: dict[str, float]):
-    """Lorenz 96; with other coefficients in the equations of some states."""
+def lorenz(
+    n: int,
+    changes: Mapping[str, dict[str, float]] = MappingProxyType({}),
+    *,
+    only: bool = False,
+):
+    """Lorenz 96, with other coefficients in some equations, or only with these."""
 
     def of_draw(_: int) -> System:
         x = [f"x{i + 1}" for i in range(n)]
@@ -59,7 +66,7 @@ def lorenz(n: int, **changes: dict[str, float]):
             for i in range(n)
         }
         for state, terms in changes.items():
-            equations[state] |= terms
+            equations[state] = terms if only else equations[state] | terms
         like = gg.systems.lorenz96(n_states=n)
         return System(
             "lorenz96",
@@ -72,6 +79,47 @@ def lorenz(n: int, **changes: dict[str, float]):
             initial_noise=1.0,
             bound=100.0,
         )
+
+    return of_draw
+
+
+def unequal(n: int):
+    """Lorenz 96 whose coefficients all differ by up to 40 %."""
+
+    def of_draw(draw: int) -> System:
+        rng = np.random.default_rng(draw)
+        x = [f"x{i + 1}" for i in range(n)]
+        sizes = np.array([1.0, -1.0, -1.0, 8.0]) * rng.uniform(0.6, 1.4, (n, 4))
+        changes = {
+            x[i]: {
+                f"{x[i - 1]} {x[(i + 1) % n]}": sizes[i, 0],
+                f"{x[i - 1]} {x[i - 2]}": sizes[i, 1],
+                x[i]: sizes[i, 2],
+                "1": sizes[i, 3],
+            }
+            for i in range(n)
+        }
+        return lorenz(n, changes)(draw)
+
+    return of_draw
+
+
+def shuffled(n: int):
+    """Lorenz 96 with its columns in another order than that of the ring."""
+
+    def of_draw(draw: int) -> System:
+        order = np.random.default_rng(draw).permutation(n)
+        x = [f"x{i + 1}" for i in order]
+        equations = {
+            x[i]: {
+                f"{x[i - 1]} {x[(i + 1) % n]}": 1.0,
+                f"{x[i - 1]} {x[i - 2]}": -1.0,
+                x[i]: -1.0,
+                "1": 8.0,
+            }
+            for i in range(n)
+        }
+        return lorenz(n, equations, only=True)(draw)
 
     return of_draw
 
@@ -119,6 +167,17 @@ def swarm(n: int):
     return of_draw
 
 
+def logistic(n: int):
+    """Chaotic logistic maps that have nothing to do with one another."""
+
+    def of_draw(_: int) -> System:
+        x = [f"x{i + 1}" for i in range(n)]
+        equations = {s: {s: 9.0, f"{s}^2": -9.0} for s in x}
+        return _system(equations, dt=0.3, noise=0.02, start=0.5)
+
+    return of_draw
+
+
 def network(n: int, *, same: bool):
     """Decays, and two random couplings each; `same`: of one rate and one strength."""
 
@@ -161,14 +220,17 @@ ROWS = {
     "lorenz96 n=8 T=50": Row(lorenz(8), 50),
     "competition n=6": Row(competition(6), 100),
     "predators n=4 pairs": Row(predators(4), 100),
+    "logistic maps n=6": Row(logistic(6), 100),
     "swarm n=5 cubic": Row(swarm(5), 200),
-    "one rate: lorenz96 n=6, x3 decays by 2": Row(lorenz(6, x3={"x3": -2.0}), 100),
-    "one force: lorenz96 n=6, 6 for x2": Row(lorenz(6, x2={"1": 6.0}), 100),
-    "one term: lorenz96 n=6, + x2 in x5": Row(lorenz(6, x5={"x2": 1.5}), 100),
+    "one rate: lorenz96 n=6, x3 decays by 2": Row(lorenz(6, {"x3": {"x3": -2.0}}), 100),
+    "one force: lorenz96 n=6, 6 for x2": Row(lorenz(6, {"x2": {"1": 6.0}}), 100),
+    "one term: lorenz96 n=6, + x2 in x5": Row(lorenz(6, {"x5": {"x2": 1.5}}), 100),
     "none: equal rates n=6": Row(network(6, same=True), 100),
     "none: equal rates n=6 T=40": Row(network(6, same=True), 40),
     "none: food web n=6": Row(food_web(6), 100),
     "none: network n=5 T=50": Row(network(5, same=False), 50),
+    "none: unequal lorenz96 n=6": Row(unequal(6), 100),
+    "none: shuffled lorenz96 n=6": Row(shuffled(6), 100),
     "lorenz96 n=20 T=100": Row(lorenz(20), 100),
     "lorenz96 n=20 T=200": Row(lorenz(20), 200),
 }
@@ -197,7 +259,8 @@ def measure(row: Row, draw: int, *, flow: bool, learn: bool) -> dict[str, object
     truth = system.coefficients(system.degree, dynamics=dynamics)
     begin = time.process_time()
     model = gg.GraphGrad(**settings).fit(y)
-    whole, (free, alone) = time.process_time() - begin, _before.pop()
+    whole = time.process_time() - begin
+    free, alone = _before.pop()
     accepted = model.symmetry_
     f1 = [float(support_scores(C, truth).f1) for C in (free.coefficients, model.coef_)]
     return {
@@ -213,7 +276,7 @@ def measure(row: Row, draw: int, *, flow: bool, learn: bool) -> dict[str, object
     }
 
 
-_before = []
+_before: list[Any] = []
 """The fit with every coefficient for itself, and when it ended."""
 
 

@@ -64,7 +64,7 @@ def test_equations_of_equal_coefficients_commute_with_permutations(
         image = [powers[tuple(permuted(move, p).tolist())] for p in library.powers.T]
         place = np.arange(C.size).reshape(C.shape)
         equal = np.zeros((C.size, C.size))
-        equal[place.ravel(), place[np.ix_(move, image)].ravel()] = 1
+        equal[place.ravel(), place[np.ix_(move, np.array(image))].ravel()] = 1
         commuting.append(equal - np.eye(C.size))
     rank = np.linalg.matrix_rank(np.concatenate(commuting))
     assert number == C.size - rank

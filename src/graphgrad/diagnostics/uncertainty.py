@@ -78,7 +78,7 @@ def _information_at(
     more = len(ys) + 1 - len(means)  # about which nothing is known there
     means = np.concatenate([means, np.repeat(means[:1], more, axis=0)])
     ties = None if ties is None else jax.device_put(ties)
-    return _information(model, ys, *map(jnp.asarray, (means, active)), ties)
+    return _information(model, ys, jnp.asarray(means), jnp.asarray(active), ties)
 
 
 def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:

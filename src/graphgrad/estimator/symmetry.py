@@ -105,15 +105,15 @@ def fit_with_symmetry(first: Fit, fit_one: FitOne) -> Fit:
     ]
     if not trials:
         return first
-    trial, tied = _fit(first, min(trials, key=lambda t: t.criterion), fit_one)
+    best = min(trials, key=lambda trial: trial.criterion)
+    trial, tied, all_same = _fit(first, best, fit_one)
     rise = _criterion(tied) + trial.cost - _criterion(first)
     words = symmetry_words(trial.symmetry)
-    steps = one_step(tied)
     if (
         tied.solution.outcome in DOUBTED
         and rise < -UNSURE
-        and _largest(departures(steps), tied) is None
-        and _same(trial, tied, steps, tied.coefficients)
+        and all_same
+        and _same(trial, tied, one_step(tied), tied.coefficients)
     ):
         before = int(np.count_nonzero(first.solution.departures()))
         after = _number(tied)
@@ -204,7 +204,7 @@ def _trials(fit: Fit, steps: Steps) -> Iterator[_Trial]:
             continue
         trial = _regress(fit, steps, symmetry, found, len(stated))
         for _ in range(_most_apart(symmetry)):
-            place = _largest(departures(trial.regression.steps), fit)
+            place = _departing(fit, trial.regression.steps, trial)
             if place is None:
                 break
             trial = _regress(fit, steps, *_without(trial, place, fit), len(stated))
@@ -256,35 +256,56 @@ def _without(
     return symmetry, np.unique(found, return_inverse=True)[1].reshape(found.shape)
 
 
-def _largest(gains: Float[np.ndarray, "Nx M"], fit: Fit) -> tuple[int, int] | None:
+def _departing(fit: Fit, steps: Steps, trial: _Trial) -> tuple[int, int] | None:
     """The coefficient that departs most, if by more than one of its own costs."""
+    gains = departures(steps)
     every = np.arange(gains.size).reshape(gains.shape)
     excess = gains - orbit_penalties(fit, every).reshape(gains.shape)
+    for target, term in trial.symmetry.apart:
+        excess[fit.layout.states.index(target), fit.layout.terms.index(term)] = -np.inf
     place = np.unravel_index(np.argmax(excess), gains.shape)
     return (int(place[0]), int(place[1])) if excess[place] > 0 else None
 
 
-def _fit(first: Fit, trial: _Trial, fit_one: FitOne) -> tuple[_Trial, Fit]:
-    """The fit with tied coefficients; more are apart if it says so."""
-    start = first.solution
-    coefficients = trial.regression.coefficients
+def _fit(first: Fit, trial: _Trial, fit_one: FitOne) -> tuple[_Trial, Fit, bool]:
+    """The fit with tied coefficients; more are apart if the criterion falls by it.
+
+    Returns:
+        What is tied, the fit, and whether no other coefficient departs.
+    """
+    assert isinstance(first.solution, Solution)
+    tied = _tied(first, trial, first.solution, trial.regression.coefficients, fit_one)
     while True:
-        settings = {
-            **first.task.settings,
-            "dynamics": first.dynamics,
-            "constraints": [trial.symmetry],
-        }
-        start = eqx.tree_at(
-            lambda s: s.coefficients, start, jax.device_put(coefficients)
-        )
-        fit = fit_one(settings, start)
-        place = _largest(departures(one_step(fit)), fit)
-        if place is None or len(trial.symmetry.apart) >= _most_apart(trial.symmetry):
-            return trial, fit
-        symmetry, found = _without(trial, place, fit)
+        place = _departing(tied, one_step(tied), trial)
+        if place is None:
+            return trial, tied, True
+        if len(trial.symmetry.apart) >= _most_apart(trial.symmetry):
+            return trial, tied, False
+        symmetry, found = _without(trial, place, tied)
         cost = trial.cost + 2 * float(np.log(found.size))
-        trial = trial._replace(symmetry=symmetry, orbits=found, cost=cost)
-        start, coefficients = fit.solution, np.asarray(fit.solution.coefficients)
+        freer = trial._replace(symmetry=symmetry, orbits=found, cost=cost)
+        assert isinstance(tied.solution, Solution)
+        again = _tied(first, freer, tied.solution, tied.coefficients, fit_one)
+        if _criterion(again) + freer.cost >= _criterion(tied) + trial.cost:
+            return trial, tied, True
+        trial, tied = freer, again
+
+
+def _tied(
+    first: Fit,
+    trial: _Trial,
+    start: Solution,
+    coefficients: Float[np.ndarray, "Nx M"],
+    fit_one: FitOne,
+) -> Fit:
+    """The fit with the coefficients of a symmetry tied, from a start."""
+    settings = {
+        **first.task.settings,
+        "dynamics": first.dynamics,
+        "constraints": [trial.symmetry],
+    }
+    start = eqx.tree_at(lambda s: s.coefficients, start, jax.device_put(coefficients))
+    return fit_one(settings, start)
 
 
 def _criterion(fit: Fit) -> float:
