@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.signal import lfilter
 
 from graphgrad.diagnostics.changes import (
@@ -96,3 +97,15 @@ def test_light_tails_are_not_harmful():
     assert found.p_value < 1e-9 < 0.01 < found.p_harmful
     skewed = shape_of(rounded**3 * (rounded > 0))
     assert skewed.p_harmful < 1e-9
+
+
+def test_rank_correlation_and_step_are_those_of_scipy():
+    rng = np.random.default_rng(1)
+    residuals, level = rng.normal(size=90).round(1), rng.poisson(2.0, 90).astype(float)
+    expected = stats.spearmanr(np.abs(residuals), level)
+    found = growth(residuals, level)
+    np.testing.assert_allclose(found[:2], expected, rtol=1e-9)
+    size = np.abs(residuals) - np.abs(residuals).mean()
+    largest = np.abs(np.cumsum(size)).max() / size.std() / np.sqrt(90)
+    p_value = step_of_size([residuals]).p_value
+    assert p_value == pytest.approx(stats.kstwobign.sf(largest), rel=1e-9)

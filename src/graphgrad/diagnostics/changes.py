@@ -7,10 +7,11 @@ noise is of another kind, whose mean the equations may still describe.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import kolmogorov, stdtr
 
 from .skill import FEWEST, normal_tail
 
@@ -99,17 +100,21 @@ def growth(residuals: Float[np.ndarray, "n"], levels: Float[np.ndarray, "n"]) ->
         >>> growth(noise, level).p_value > 0.01, growth(level * noise, level)[1] < 1e-6
         (True, True)
     """
-    from scipy import stats  # slow to import, and most commands do without it
-
     used = np.isfinite(residuals) & np.isfinite(levels)
     size, level = np.abs(residuals[used]), levels[used]
     if len(size) < FEWEST or not np.ptp(size) > 0 or not np.ptp(level) > 0:
         return NONE
-    found: Any = stats.spearmanr(size, level)
-    r = float(found.statistic)
+    r, n = float(np.corrcoef(_ranks(size), _ranks(level))[0, 1]), len(size)
+    t = abs(r) * math.sqrt((n - 2) / max((1 - r) * (1 + r), 1e-300))
     way = "larger" if r > 0 else "smaller"
     text = f"are {way} where the predicted value is larger: rank correlation {r:.2f}"
-    return Change(r, float(found.pvalue), text)
+    return Change(r, float(2 * stdtr(n - 2, -t)), text)
+
+
+def _ranks(values: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+    """Ranks; equal values have their mean."""
+    _, place, number = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(number) - (number - 1) / 2)[place]
 
 
 def step_of_size(parts: Parts) -> Change:
@@ -126,8 +131,6 @@ def step_of_size(parts: Parts) -> Change:
         >>> step_of_size([noise * np.repeat([1, 3], 100)]).text
         'are ... times as large after the first ... of 200 rows'
     """
-    from scipy import stats  # slow to import, and most commands do without it
-
     whole = np.abs(np.concatenate(parts))
     rows = np.flatnonzero(np.isfinite(whole))
     size = whole[rows]
@@ -135,7 +138,7 @@ def step_of_size(parts: Parts) -> Change:
         return NONE
     sums = np.abs(np.cumsum(size - size.mean()))[:-1] / size.std()
     place = int(np.argmax(sums)) + 1
-    p = float(stats.kstwobign.sf(sums[place - 1] / math.sqrt(len(size))))
+    p = float(kolmogorov(sums[place - 1] / math.sqrt(len(size))))
     ratio = float(size[place:].mean() / size[:place].mean())
     text = (
         f"are {ratio:.2g} times as large after the first {rows[place]} of "
