@@ -143,6 +143,7 @@ def rivals_of(fit: Fit, steps: int) -> Rivals | None:
     if not _may_be_wrong(fit):
         return None
     (series,) = fit.panel.series
+    assert isinstance(fit.solution, Solution)
     filtered = np.asarray(fit.solution.filtered)[fit.data.rows[0]]
     ys = filled(series.values, filtered, fit)[-MOST_ROWS:]
     truth = series.values[-MOST_ROWS:]
