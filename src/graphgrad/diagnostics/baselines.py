@@ -228,7 +228,7 @@ def _aic(
     lengths = np.sqrt(np.sum(X**2, axis=0))
     both[:, :most] /= np.where(lengths > 0, lengths, 1)
     # One factorisation has the residuals of all of them.
-    left = np.linalg.qr(both, mode="r")[:, most:]
+    left = np.asarray(np.linalg.qr(both, mode="r"))[:, most:]
     floor = 1e-14 * np.eye(m)  # predictions of no error at all
     scores = []
     for k in sizes.tolist():

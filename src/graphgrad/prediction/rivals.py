@@ -17,9 +17,9 @@ from jaxtyping import Float, Int
 from ..data.series import is_regular
 from ..diagnostics.baselines import LagModel, fit_ar, fit_var, persistence
 from ..diagnostics.rolling import rolling_errors
-from ..fits.record import Fit
+from ..fits.record import DOUBTED, Fit
 from ..model import GaussianNoise
-from ..solution import Outcome, Solution
+from ..solution import Solution
 from .ensemble import Ensemble
 
 FEWEST_ROWS = 30
@@ -143,6 +143,7 @@ def rivals_of(fit: Fit, steps: int) -> Rivals | None:
     if not _may_be_wrong(fit):
         return None
     (series,) = fit.panel.series
+    assert isinstance(fit.solution, Solution)
     filtered = np.asarray(fit.solution.filtered)[fit.data.rows[0]]
     ys = filled(series.values, filtered, fit)[-MOST_ROWS:]
     truth = series.values[-MOST_ROWS:]
@@ -214,7 +215,7 @@ def _may_be_wrong(fit: Fit) -> bool:
         return False
     curved = fit.layout.library.incidence.sum(axis=0) > 1
     linear = not (fit.solution.departures()[:, curved] != 0).any()
-    return fit.outcome != Outcome.converged or (linear and fit.dynamics == "map")
+    return fit.outcome not in DOUBTED or (linear and fit.dynamics == "map")
 
 
 def _fitted(
