@@ -151,6 +151,10 @@ REMEDIES = {
         "noise grows with it, fit the rows before and after a change separately, or, "
         "in Python, give `state_noise=gg.MultiplicativeNoise(...)`."
     ),
+    "break": (
+        "Look at these rows. If a level shifts there, give an input that is 0 before "
+        "and 1 after it, or fit the rows before and after it separately."
+    ),
     "counts": (
         "For small counts, in Python, give `observation_noise=gg.Poisson()`, or "
         "`gg.NegativeBinomial(...)`."

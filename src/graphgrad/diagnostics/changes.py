@@ -1,4 +1,4 @@
-"""Tests of standardised residuals for changes of their size.
+"""Tests of standardised residuals for changes of their size, and for breaks.
 
 Of a right fit they are nearly independent values of one distribution, which is normal.
 A size that depends on what came before, on what was predicted or on time says that the
@@ -17,6 +17,9 @@ from .skill import FEWEST, normal_tail
 
 REACH = 5
 """Rows before in which large residuals count, with weights from 1 down to 1/5."""
+
+WINDOWS = (1, 2, 4, 8)
+"""Numbers of rows of which all residuals may be off at once."""
 
 Parts = Sequence[Float[np.ndarray, "..."]]
 """Arrays of several series, one row per row of the data; NaN if missing."""
@@ -145,3 +148,49 @@ def step_of_size(parts: Parts) -> Change:
         f"{len(whole)} rows"
     )
     return Change(ratio, p, text)
+
+
+def sudden_break(parts: Sequence[Float[np.ndarray, "_ Ny"]]) -> Change:
+    """Whether residuals of all columns are off at once, for some rows, as after a jump.
+
+    A filter takes a jump for a slow state and follows it within some rows, so that
+    cumulated sums of all residuals do not see it. The sums over `WINDOWS` rows, made
+    independent between columns, have squares that are chi-squared; their largest is
+    tested by Bonferroni's bound (Chu, Hornik and Kuan, Biometrika 82, 1995, of moving
+    sums).
+
+    Examples:
+        >>> noise = np.random.default_rng(0).normal(size=(200, 2))
+        >>> sudden_break([noise]).p_value > 0.01
+        True
+        >>> noise[100:103] += [[5, 4], [3, 2], [1, 1]]
+        >>> found = sudden_break([noise])
+        >>> found.text, found.p_value < 1e-3
+        ('of all columns are far off in 2 rows from row 101 on', True)
+    """
+    from scipy import stats  # slow to import, and most commands do without it
+
+    whole = np.concatenate(parts)
+    known = np.isfinite(whole)
+    whole = whole[:, known.sum(axis=0) >= FEWEST]
+    known = np.isfinite(whole)
+    spread = np.array([np.std(c[k]) for c, k in zip(whole.T, known.T, strict=True)])
+    if not len(spread) or not (spread > 0).all():
+        return NONE
+    centre = np.array([np.mean(c[k]) for c, k in zip(whole.T, known.T, strict=True)])
+    z = np.where(known, (whole - centre) / spread, 0.0)
+    sizes, axes = np.linalg.eigh(z.T @ z / len(z))
+    kept = sizes > 1e-6
+    z = z @ axes[:, kept] / np.sqrt(sizes[kept])
+    sums = np.concatenate([np.zeros((1, z.shape[1])), np.cumsum(z, axis=0)])
+    best = NONE
+    for rows in (w for w in WINDOWS if w < len(z)):
+        squares = np.sum((sums[rows:] - sums[:-rows]) ** 2, axis=1) / rows
+        first = int(np.argmax(squares))
+        p = float(stats.chi2.sf(squares[first], z.shape[1]))
+        p = min(1.0, len(WINDOWS) * len(squares) * p)
+        if p < best.p_value:
+            often = f"{rows} rows from row {first + 1} on" if rows > 1 else ""
+            text = f"of all columns are far off in {often or f'row {first + 1}'}"
+            best = Change(float(first + 1), p, text)
+    return best

@@ -14,7 +14,7 @@ import numpy as np
 from ..confidence import Stability
 from ..fits.record import Fit
 from ..solution import Doubt
-from .changes import Parts, change_of_size
+from .changes import Parts, change_of_size, sudden_break
 from .free_run import FAR, run_freely
 from .innovations import standardised
 from .normality import Shape, shape_of
@@ -30,6 +30,9 @@ SKILL_LEVEL = 1e-3
 
 VARIANCE_LEVEL = 1e-3
 """Level of the tests for changes of size together, over all columns."""
+
+BREAK_LEVEL = 1e-3
+"""Level of the test for rows whose residuals are all off at once."""
 
 SMALL_COUNTS = 10.0
 """Mean of counts below which a normal distribution is far from theirs."""
@@ -70,7 +73,12 @@ def noise_doubts(fit: Fit, errors: Parts) -> list[Doubt | None]:
     shape = shape_doubt(residuals, fit.columns)
     variance = variance_doubt(residuals, predicted, fit.columns)
     failed = shape is not None or variance is not None
-    return [shape, variance, count_doubt(fit) if failed else None]
+    return [
+        shape,
+        variance,
+        break_doubt(residuals),
+        count_doubt(fit) if failed else None,
+    ]
 
 
 class Memory(NamedTuple):
@@ -193,6 +201,15 @@ def variance_doubt(
             text = f"Residuals of {name} {change.text} (p = {p:.2g})."
             least, worst = p, Doubt("variance", change.number, text)
     return worst
+
+
+def break_doubt(residuals: Parts) -> Doubt | None:
+    """The rows whose residuals are all off at once, if that is no chance."""
+    found = sudden_break(residuals)
+    if found.p_value >= BREAK_LEVEL:
+        return None
+    text = f"Residuals {found.text} (p = {found.p_value:.2g})."
+    return Doubt("break", found.number, text)
 
 
 def count_doubt(fit: Fit) -> Doubt | None:

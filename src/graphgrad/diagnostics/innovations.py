@@ -24,8 +24,8 @@ NEGLIGIBLE = 1e-3
 
 
 def standardised(
-    fit: Fit, errors: Sequence[Float[np.ndarray, "length Ny"]]
-) -> list[Float[np.ndarray, "length Ny"]] | None:
+    fit: Fit, errors: Sequence[Float[np.ndarray, "_ Ny"]]
+) -> list[Float[np.ndarray, "_ Ny"]] | None:
     """Divide the one-step errors of each series by their standard deviations.
 
     Args:
