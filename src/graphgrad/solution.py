@@ -55,9 +55,9 @@ _ADVICE = {
     Outcome.degenerate_likelihood: (
         "The likelihood was numerically zero or had no finite gradient, so that the "
         "coefficients hardly moved: the model lost the data. Look for outliers, "
-        "wrong units and columns that are equal, try a lower `degree` or, for an engine "
-        "with particles, a larger `n_particles`; of the paper's solvers, also another "
-        "start or shorter first batches."
+        "wrong units and columns that are equal, try a lower `degree` or, for an "
+        "engine with particles, a larger `n_particles`; of the paper's solvers, also "
+        "another start or shorter first batches."
     ),
     Outcome.worse_than_persistence: (
         "The fitted model explains the data worse than 'the next as the last' does: "
