@@ -4,6 +4,7 @@ import dataclasses
 import sys
 import time as clock
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +53,7 @@ def fit_and_write(
     options: dict[str, Any],
     *,
     force: bool,
-    resume: bool = False,
+    resume: bool | None = None,
     echo: Callable[[str], Any],
     show: Callable[[Any], Any] = lambda _: None,
 ) -> Written:
@@ -61,7 +62,8 @@ def fit_and_write(
     Args:
         options: Options from `gather`; `dt` is filled in.
         force: Whether to replace a run in the folder.
-        resume: Whether to go on with a fit that was stopped.
+        resume: Whether to go on with a fit that was stopped; None for a command that
+            cannot, whose fit is not saved before it ends.
         echo: Called with each line of output.
         show: Called with the fitted estimator before the folder is written.
 
@@ -75,7 +77,7 @@ def fit_and_write(
     former = check_out(out, force=force)
     journal = _journal(out, force=force, resume=resume, echo=echo)
     try:
-        with journal:
+        with journal or nullcontext():
             table = read_table(
                 Path(options["data"]),
                 columns=options["columns"],
@@ -105,20 +107,23 @@ def fit_and_write(
             sys.stdout.flush()
             job = _Job(estimator, table, options)
             written = _write(out, job, force=force, former=former)
-            journal.remove()
+            if journal is not None:
+                journal.remove()
             return written
     except KeyboardInterrupt as stop:
         passed = clock.monotonic() - begin
         note = f" after {passed:.0f} s; nothing was written to {out}"
-        if journal.exists:
+        if journal is not None and journal.exists:
             note += f", and the same command with --resume goes on from {journal.path}"
         raise type(stop)(note, *_so_far(latest, options)) from None
 
 
 def _journal(
-    out: Path, *, force: bool, resume: bool, echo: Callable[[str], Any]
-) -> Journal:
+    out: Path, *, force: bool, resume: bool | None, echo: Callable[[str], Any]
+) -> Journal | None:
     """The journal of a fit, in a folder beside that of the run."""
+    if resume is None:
+        return None
     path = out.resolve()
     path = path.with_name(f"{path.name}.state")
     journal = Journal(path, argument="--resume", warn=partial(report, err=True))
@@ -140,7 +145,7 @@ def _fitted(
     options: Mapping[str, Any],
     latest: list[Any],
     tell: Callable[[float], None],
-    journal: Journal,
+    journal: Journal | None,
 ) -> Any:
     """Fit the estimator, and refit for confidence if requested."""
     put_off(*UNUSED)
