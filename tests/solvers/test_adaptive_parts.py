@@ -806,7 +806,8 @@ def test_a_step_that_drops_terms_must_not_lose():
         state = begun._replace(at=before, share=jnp.asarray(share))
         support = unknowns.parameters == 0  # all terms were dropped
         point = Point(unknowns, ~support, jnp.asarray(value), sweep)
-        return bool(_accept(point, step, state, GaussianSmoother(), 15).accepted)
+        found = _accept(point, step, state, GaussianSmoother(), 15, 0.01)
+        return bool(found.accepted)
 
     assert accepted(-69.0, 1.0)
     assert not accepted(-89.0, 1.0)

@@ -13,6 +13,9 @@ from .unknowns import Unknowns, build
 VERY_MANY_COEFFICIENTS = 20_000
 """Coefficients from which on steps that hardly matter to the end are left out."""
 
+FEWER_STARTS_FROM = 100_000
+"""Coefficients from which on there are fewer starts, in one round, that find less."""
+
 
 class Plan(NamedTuple):
     """What stays the same during a fit.

@@ -32,7 +32,7 @@ from ...solution import Outcome, Solution
 from ..criterion import choose_criterion, with_prior
 from .contradiction import contradicts
 from .padding import padded, without_padding
-from .plan import VERY_MANY_COEFFICIENTS
+from .plan import FEWER_STARTS_FROM
 from .search import Search
 from .settings import AdaptiveSteps
 from .substeps import (
@@ -178,7 +178,7 @@ def _fit(
         return _solution(search, model, reason)
     # Rounded up to a few lengths, each of which is compiled once.
     untied = search.constraints.linear_map is None
-    if untied and model.coefficients.size >= VERY_MANY_COEFFICIENTS:
+    if untied and model.coefficients.size >= FEWER_STARTS_FROM:
         search = search._replace(settings=search.settings.brief())
     if found is None and model.sees_all_states and untied:
         for size in window_sizes(rows):
