@@ -292,7 +292,7 @@ def certificate(problems: int = 20, rows: int = 150) -> None:
             X = rng.normal(size=(rows, k)) @ (np.eye(k) + 0.3 * rng.normal(size=(k, k)))
             y = X[:, :3] @ rng.normal(size=3) + rng.normal(size=rows)
             I, b = X.T @ X, X.T @ y  # noqa: E741
-            limit = 36 - b[:3] @ np.linalg.solve(I[:3, :3], b[:3])
+            limit = 36 - float(b[:3] @ np.linalg.solve(I[:3, :3], b[:3]))
             begin = time.process_time()
             penalty, usable = np.full(k, 12.0), np.ones(k, bool)
             ended.append(supports_below(I, b, penalty, usable, limit).complete)

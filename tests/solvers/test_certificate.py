@@ -42,7 +42,9 @@ def test_supports_below_a_limit_are_those_of_exhaustive_search(seed):
             information, linear, PENALTY, np.ones(K, bool), least + above, most=1000
         )
         assert below.complete
-        expected = sorted((t for t in every if every[t] < least + above), key=every.get)
+        expected = sorted(
+            (t for t in every if every[t] < least + above), key=every.__getitem__
+        )
         assert below.supports == expected
         best = supports_below(
             information, linear, PENALTY, np.ones(K, bool), least + above, most=5

@@ -109,11 +109,11 @@ def _reduced(
         inverse = np.linalg.inv(problem.matrix[np.ix_(there, there)])
         amounts = inverse @ problem.side[there]
         rises[there] = amounts**2 / np.diag(inverse)
-        bound = -problem.side[there] @ amounts
-        slack = problem.limit - bound - problem.penalty[inside].sum()
+        bound = -float(problem.side[there] @ amounts)
+        slack = problem.limit - bound - float(problem.penalty[inside].sum())
         needed = undecided & (rises >= slack)
         while slack > 0 and needed.any():
-            slack -= problem.penalty[needed].sum()
+            slack -= float(problem.penalty[needed].sum())
             inside, undecided = inside | needed, undecided & ~needed
             needed = undecided & (rises >= slack)
         dear = undecided & (problem.penalty >= slack)
@@ -133,7 +133,7 @@ def _children(
         if rises[term] < slack:
             yield _Node(inside.copy(), undecided.copy())
         inside[term] = True
-        slack -= problem.penalty[term]
+        slack -= float(problem.penalty[term])
         if slack <= 0:
             return
     yield _Node(inside, undecided)

@@ -171,7 +171,7 @@ class Search(NamedTuple):
             return solution
         if certified is None:
             certified = np.zeros(len(plan.free), bool)
-        best = best_of(exchanged, combined).best.support
+        best = np.asarray(best_of(exchanged, combined).best.support)
         return with_record(solution, *trail.first(best), certified)
 
     def _sees_all(self, model: StateSpaceModel) -> bool:

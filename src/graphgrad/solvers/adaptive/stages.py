@@ -81,14 +81,15 @@ def better_starts(new: Exchange, old: Exchange) -> Exchange:
 def with_better_start(starts: Exchange, other: Exchange) -> Exchange:
     """The starts, with another one in place of the worst if it is better."""
     criteria = np.asarray(starts.best.criterion)
-    worst = int(np.argmax(np.where(np.isfinite(criteria), criteria, np.inf)))
+    criteria = np.where(np.isfinite(criteria), criteria, np.inf)
+    worst = int(np.argmax(criteria))
     if not np.asarray(other.best.criterion)[0] < criteria[worst]:
         return starts
 
     def put(leaf: Array, new: Array) -> np.ndarray:
-        leaf = np.array(leaf)
-        leaf[worst] = np.asarray(new)[0]
-        return leaf
+        found = np.array(leaf)
+        found[worst] = np.asarray(new)[0]
+        return found
 
     return jax.device_put(jax.tree.map(put, starts, other))
 
