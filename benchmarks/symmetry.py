@@ -262,6 +262,7 @@ def measure(row: Row, draw: int, *, flow: bool, learn: bool) -> dict[str, object
     whole = time.process_time() - begin
     free, alone = _before.pop()
     accepted = model.symmetry_
+    assert isinstance(model.solution_, gg.Solution)
     f1 = [float(support_scores(C, truth).f1) for C in (free.coefficients, model.coef_)]
     return {
         "free": f1[0],

@@ -77,8 +77,8 @@ def _information_at(
     model, ys = rounded_up(data)
     more = len(ys) + 1 - len(means)  # about which nothing is known there
     means = np.concatenate([means, np.repeat(means[:1], more, axis=0)])
-    ties = None if ties is None else jax.device_put(ties)
-    return _information(model, ys, jnp.asarray(means), jnp.asarray(active), ties)
+    linear_map = None if ties is None else jnp.asarray(ties)
+    return _information(model, ys, jnp.asarray(means), jnp.asarray(active), linear_map)
 
 
 def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
