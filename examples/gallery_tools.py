@@ -69,7 +69,7 @@ def beside(
     options: dict[str, Any] = {} if inputs is None else {"inputs": inputs}
     found = model.evaluate(y, most, origins.tolist(), **options)
     linear = (fit_ar if rows.shape[1] == 1 else fit_var)(rows[:first])
-    ahead = np.stack([linear.forecast(rows[:t], most) for t in origins])
+    ahead = linear.forecasts(rows, origins, most)
     true = np.stack([rows[t : t + most] for t in origins])
     spread = rows[:first].std(axis=0)
     name = "AR" if rows.shape[1] == 1 else "VAR"
