@@ -1,6 +1,7 @@
 """Outputs of a fit: equations, graph, residuals, summary, report, plots."""
 
 import re
+from importlib import import_module
 from typing import Any
 
 import equinox as eqx
@@ -436,13 +437,25 @@ def test_confidence_needs_one_series_with_equal_steps(y):
             method()
 
 
-def test_posterior_takes_constraints_by_name(y):
-    """The names are valid, so that the sign is what is rejected."""
+def test_posterior_takes_constraints_by_name(y, monkeypatch):
+    """The sign of fox in the equation of prey: its highest value is zero."""
+    asked = []
+
+    def draw(*arguments):
+        asked.extend(arguments)
+        shapes = (2, 3), (2, 2), (1, 2, 3), (1, 2), (1, 2)
+        return Posterior(*map(jnp.zeros, shapes))
+
+    module = import_module("graphgrad.confidence.posterior")
+    monkeypatch.setattr(module, "_draw", draw)
     model = gg.GraphGrad(
         degree=1, states=NAMES, constraints=[gg.sign("prey", "fox", "-")]
     ).fit(y)
-    with pytest.raises(ValueError, match="`constraints` must be of `known`"):
-        model.posterior()
+    model.posterior()
+    place = NAMES.index("prey"), model.terms_.index("fox")
+    assert asked[4].high[place] == 0
+    assert np.isinf(asked[4].high).sum() == 5
+    assert asked[-1] is True
 
 
 def report_of(model, tmp_path, monkeypatch, **options):
