@@ -108,7 +108,7 @@ def fit_with_symmetry(first: Fit, fit_one: FitOne) -> Fit:
     best = min(trials, key=lambda trial: trial.criterion)
     trial, tied, all_same = _fit(first, best, fit_one)
     rise = _criterion(tied) + trial.cost - _criterion(first)
-    words = symmetry_words(trial.symmetry)
+    words = symmetry_words(_differing(trial.symmetry, tied))
     if (
         tied.solution.outcome in DOUBTED
         and rise < -UNSURE
@@ -155,6 +155,19 @@ def symmetry_words(symmetry: Symmetric) -> str:
     apart = [f"{term} in that of {target}" for target, term in symmetry.apart]
     but = f", but for {', '.join(apart)}" if apart else ""
     return f"The equations are the same for {who}{but}"
+
+
+def _differing(symmetry: Symmetric, fit: Fit) -> Symmetric:
+    """The symmetry with those coefficients apart that are not as the others are."""
+    layout, C = fit.layout, fit.coefficients
+    found = orbits(symmetry, layout.library, layout.variables, len(layout.states))
+    assert found is not None
+    kept = []
+    for target, term in symmetry.apart:
+        place = layout.states.index(target), layout.terms.index(term)
+        if np.ptp(C[found == found[place]]) > 0:
+            kept.append((target, term))
+    return symmetry._replace(apart=tuple(kept))
 
 
 def _may_be_symmetric(fit: Fit) -> bool:
