@@ -1,5 +1,7 @@
 """Tests of the size of residuals, which have their level and see what they are for."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -128,7 +130,7 @@ def test_light_tails_are_not_harmful():
 def test_rank_correlation_and_step_are_those_of_scipy():
     rng = np.random.default_rng(1)
     residuals, level = rng.normal(size=90).round(1), rng.poisson(2.0, 90).astype(float)
-    expected = stats.spearmanr(np.abs(residuals), level)
+    expected: Any = stats.spearmanr(np.abs(residuals), level)
     found = growth(residuals, level)
     np.testing.assert_allclose(found[:2], expected, rtol=1e-9)
     size = np.abs(residuals) - np.abs(residuals).mean()

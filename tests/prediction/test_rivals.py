@@ -10,7 +10,7 @@ import graphgrad as gg
 from graphgrad.estimator import fitting
 from graphgrad.prediction.forecast import MODEL, SOURCES, forecast
 from graphgrad.prediction.rivals import NORMAL_BAND, rivals_of
-from graphgrad.solution import Doubt, Outcome
+from graphgrad.solution import Doubt, Outcome, Solution
 from helpers.stubs import least_squares
 
 EQUATIONS = tuple(source for source in SOURCES if source != MODEL)
@@ -38,6 +38,7 @@ def logistic(rows=80):
 def test_right_equations_and_given_noise_have_no_rivals():
     curved = gg.GraphGrad(dynamics="map").fit(logistic())._fit
     assert rivals_of(curved, 5) is None
+    assert isinstance(curved.solution, Solution)
     undecided = curved.solution.with_outcome(Outcome.undecided)
     assert rivals_of(curved._replace(solution=undecided), 5) is None
     failed = curved.solution.with_outcome(Outcome.worse_than_persistence)
