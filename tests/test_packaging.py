@@ -39,7 +39,8 @@ def test_whoever_develops_has_every_extra():
 
 def test_the_lock_has_what_is_required():
     lines = (ROOT / "requirements.lock").read_text().splitlines()
-    pinned = [Requirement(line) for line in lines if re.match(r"\w", line)]
+    pins = [line.removesuffix("\\") for line in lines if re.match(r"\w", line)]
+    pinned = [Requirement(pin) for pin in pins]
     for requirement in [*_required(), *_required("dev")]:
         found = [pin for pin in pinned if pin.name == requirement.name]
         assert found, f"{requirement} is not in the lock: make lock"

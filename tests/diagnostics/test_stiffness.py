@@ -59,7 +59,7 @@ def test_a_slow_flow_is_not_stiff():
 def test_only_a_fit_that_failed_says_so(stiff, outcome, said, monkeypatch):
     monkeypatch.setattr(doubts, "memory_doubt", lambda *_: None)
     monkeypatch.setattr(doubts, "skill_doubts", lambda *_: [])
-    monkeypatch.setattr(doubts, "shape_doubt", lambda *_: None)
+    monkeypatch.setattr(doubts, "noise_doubts", lambda *_: [])
     monkeypatch.setattr(doubts, "free_run_doubt", lambda *_: None)
     monkeypatch.setattr(doubts, "one_step_errors", lambda _: [])
     solution = stiff.solution.with_outcome(Outcome[outcome])

@@ -5,6 +5,7 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.estimator import fitting
+from graphgrad.prediction import forecast
 from graphgrad.prediction.recent_scale import ROWS, running_scales
 from helpers.stubs import least_squares
 
@@ -22,6 +23,8 @@ def test_running_scales_forget():
 @pytest.mark.slow
 def test_bands_after_restless_rows_are_wider(monkeypatch):
     monkeypatch.setattr(fitting, "adaptive", least_squares)
+    # Without the average with other methods, which have scales of their own.
+    monkeypatch.setattr(forecast, "rivals_of", lambda *_: None)
     rng, x = np.random.default_rng(0), np.zeros((180, 1))
     for t in range(1, 180):
         x[t] = 0.8 * x[t - 1] + rng.normal() * (4 if 120 <= t < 150 else 1)

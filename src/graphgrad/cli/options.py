@@ -209,10 +209,16 @@ def _flag(name: str) -> str:
 
 
 def _whole(least: int, remedy: str) -> Callable[[str, Any], int]:
+    return lambda name, value: check_at_least(_flag(name), value, least, remedy)
+
+
+def _whole_or_text(least: int, remedy: str) -> Callable[[str, Any], int]:
+    """For options that may also be text, such as auto: numbers come as text, too."""
+
     def read(name: str, value: Any) -> int:
         if isinstance(value, str) and value.isascii() and value.strip().isdecimal():
-            value = int(value)  # of an option that may also be text, such as auto
-        return check_at_least(_flag(name), value, least, remedy)
+            value = int(value)
+        return _whole(least, remedy)(name, value)
 
     return read
 
@@ -289,9 +295,11 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "selection": _one_of(SELECTIONS),
     "particles": _whole(3, "Leave it out for 100."),
     "constraints": check_constraints,
-    "lags": _by_name(_whole(0, "Give a number, names as x=2,u=3, or auto.")),
+    "lags": _by_name(_whole_or_text(0, "Give a number, names as x=2,u=3, or auto.")),
     "hidden": lambda name, value: (
-        value if value == "auto" else _whole(0, "Give a number, or auto.")(name, value)
+        value
+        if value == "auto"
+        else _whole_or_text(0, "Give a number, or auto.")(name, value)
     ),
     "seasons": _by_name(_positive("Give a period, names as year=365.25, or auto.")),
     "origin": lambda name, value: (

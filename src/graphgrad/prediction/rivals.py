@@ -23,7 +23,7 @@ from ..solution import Solution
 from .ensemble import Ensemble
 
 FEWEST_ROWS = 30
-"""Rows from which on rivals can be told from each other."""
+"""Rows from which on rivals can be compared with one another."""
 
 MOST_COLUMNS = 20
 """Columns up to which rivals are fitted, so that it takes a second or two."""
