@@ -28,10 +28,10 @@ MEMORY_LEVEL = 1e-4
 SKILL_LEVEL = 1e-3
 """Level of each comparison with a baseline, over all columns."""
 
-VARIANCE_LEVEL = 1e-3
+VARIANCE_LEVEL = 3e-4
 """Level of the tests for changes of size together, over all columns."""
 
-BREAK_LEVEL = 1e-3
+BREAK_LEVEL = 3e-4
 """Level of the test for rows whose residuals are all off at once."""
 
 SMALL_COUNTS = 10.0
