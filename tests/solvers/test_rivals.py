@@ -10,7 +10,15 @@ import pytest
 import graphgrad as gg
 from graphgrad.solution import Stage
 from graphgrad.solvers.adaptive import contest
-from graphgrad.solvers.adaptive.rivals import WINDOW, Near, Rival, _Block, _near
+from graphgrad.solvers.adaptive.rivals import (
+    MOST_RIVALS,
+    WINDOW,
+    Near,
+    Rival,
+    _Block,
+    _near,
+    credible_gradient,
+)
 from graphgrad.solvers.criterion import BetaBinomialBIC, Terms, term_degrees
 
 KEY = jax.random.key(0)
@@ -128,6 +136,66 @@ def test_a_rival_that_is_only_predicted_to_be_better_is_none(neuron, x64, monkey
     monkeypatch.setattr(contest, "MANY_ROWS", 10)  # rivals are not ascended
     again = gg.adaptive(KEY, ys, model, criterion=found.criterion_name)
     np.testing.assert_array_equal(again.support(), found.support())
-    assert not len(again.alternative_rises)
+    # Starts that ended elsewhere are left.
+    assert (np.asarray(again.alternative_rises) > 0).all()
     # Its promise was not put to the test.
     assert again.search.certified == (True, False)
+
+
+def supports_of(*terms, size=16):
+    return [np.arange(size)[None] == term for term in terms]
+
+
+def test_where_other_searches_ended_is_an_alternative():
+    first, *others = supports_of(*range(15))
+    levels = [104.0, 101.0, 100 + WINDOW, 99.0, *np.linspace(105, 107, 10).tolist()]
+    ends = [
+        Rival(level, support, np.zeros((1, 16)))
+        for level, support in zip(levels, others, strict=True)
+    ]
+    again = ends[0]._replace(rise=102.0), ends[1]._replace(support=first)
+    found = contest.beside(100.0, first, (*ends, *again))
+    assert len(found) == MOST_RIVALS
+    assert [rival.rise for rival in found[:3]] == [1.0, 2.0, 5.0]
+    assert (found[1].support == ends[0].support).all()
+    assert not any((rival.support == first).all() for rival in found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_credible_gradient_is_that_of_a_ridge(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 4)) @ np.array(
+        [[1, 1, 0, 0], [0, 1e-7, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+    )
+    metric, gradient = X.T @ X, rng.normal(size=4)
+    found = credible_gradient(metric, gradient, 50)
+    # The prior of each coefficient has as much information as one row in the mean.
+    prior = np.diag(np.where(np.diag(metric) > 0, np.diag(metric) / 50, 1))
+    step = np.linalg.lstsq(metric + prior, gradient, rcond=None)[0]
+    np.testing.assert_allclose(found, metric @ step, atol=1e-9)
+    # As it was where the data tell, and nearly nothing where they do not.
+    assert found[2] == pytest.approx(gradient[2], rel=0.05)
+    assert abs(found[1] - found[0]) < 0.01
+
+
+def epidemic():
+    """An epidemic whose states have a constant sum but for noise."""
+    system = gg.systems.sir()
+    key = jax.random.fold_in(jax.random.key(9), 10007)
+    drawn = system.simulate(key, 200, scheme="euler", bounded=True)
+    return gg.GraphGrad(
+        dynamics="map",
+        state_noise=system.dt * system.state_noise,
+        observation_noise=system.observation_noise,
+    ).fit(drawn.observations), system.coefficients(dynamics="map")
+
+
+@pytest.mark.slow
+def test_rivals_are_followed_until_none_is_better(monkeypatch):
+    model, truth = epidemic()
+    every = [model.coef_, *(other.coefficients for other in model.alternatives())]
+    # Of 20 draws the fit or an alternative has the right terms in 20.
+    assert any(((each != 0) == (truth != 0)).all() for each in every)
+    assert model.outcome_ == "undecided"
+    monkeypatch.setattr(contest, "ROUNDS", 1)
+    assert epidemic()[0].outcome_ == "out_of_sweeps"

@@ -1,6 +1,6 @@
 """The best support beside its rivals, each at its own maximum of the likelihood."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -19,6 +19,10 @@ from .windows import MANY_ROWS
 
 FEW_RIVALS = 3
 """Rivals on whose support the likelihood is ascended, where terms are many."""
+
+
+ROUNDS = 4
+"""Times as many rounds as of the search, where terms are few: each one is short."""
 
 
 class Contest(NamedTuple):
@@ -47,6 +51,7 @@ def contest(
     engine: AbstractEngine,
     learn: tuple[str, ...],
     settings: AdaptiveSteps,
+    elsewhere: Sequence[Rival] = (),
     journal: Journal | None = None,
 ) -> Contest:
     """The rivals of the best support; one that is better takes its place.
@@ -60,22 +65,24 @@ def contest(
         engine: How the hidden trajectory is inferred.
         learn: What is learnt beside the coefficients.
         settings: How long to go on.
+        elsewhere: Where other searches ended, each with its criterion as rise.
         journal: Has stages that were computed before the fit was stopped, if any.
     """
     most = 4 * settings.climb
-    number, near = MOST_RIVALS, []
+    number, rounds, near = MOST_RIVALS, ROUNDS * settings.rounds, []
     certified = np.zeros(plan.free.shape[0], bool)
     if plan.base.size > FEW_COEFFICIENTS:
-        number = FEW_RIVALS
+        number, rounds = FEW_RIVALS, settings.rounds
     if len(plan.ys) > MANY_ROWS:
         number = 0  # the quadratic model of so many rows is exact enough
-    for _ in range(settings.rounds):
+    for _ in range(rounds):
         best = best_of(starts, combined)
         found = rivals(maximum_at(key, best, plan, most, engine, learn), plan)
-        near = found.rivals
         not_fitted = {
             row
-            for rival, row in zip(near[number:], found.rows[number:], strict=True)
+            for rival, row in zip(
+                found.rivals[number:], found.rows[number:], strict=True
+            )
             if rival.rise < -SMALLEST
         }
         ends = [
@@ -89,15 +96,15 @@ def contest(
                 learn=learn,
                 journal=journal,
             )
-            for rival in near[:number]
+            for rival in found.rivals[:number]
         ]
-        near[:number] = [_fitted(end, best) for end in ends]
-        near = [rival for rival in near if rival.rise < WINDOW]
-        near.sort(key=lambda rival: rival.rise)
+        level = float(best.best.criterion)
+        predicted = [
+            rival._replace(rise=level + rival.rise) for rival in found.rivals[number:]
+        ]
+        near = [end for each in ends for end in ends_of(each)] + predicted
         # What is only predicted to be better is none.
-        better = [
-            end for end in ends if end.best.criterion < best.best.criterion - SMALLEST
-        ]
+        better = [end for end in ends if end.best.criterion < level - SMALLEST]
         if not better:
             certified = found.complete.copy()
             certified[list(not_fitted)] = False
@@ -106,18 +113,50 @@ def contest(
         again = jax.tree.map(lambda leaf: np.asarray(leaf)[None], winner)
         again = exchange(again, most=most)
         combined = jax.tree.map(_with_first, combined, again)
-    rest = [rival for rival in near if rival.rise > -SMALLEST]
+    else:
+        # There may be better ones.
+        combined = combined._replace(done=_with_first(combined.done, [False]))
+    top = best_of(starts, combined).best
+    every = *near, *elsewhere, *ends_of(starts), *ends_of(combined)
+    rest = beside(float(top.criterion), np.asarray(top.support), every)
     return Contest(combined, rest, certified)
 
 
-def _fitted(end: Exchange, best: Exchange) -> Rival:
-    """A rival where the ascent on its support ended."""
-    found = end.best
-    return Rival(
-        float(found.criterion - best.best.criterion),
-        np.asarray(found.support),
-        np.asarray(found.unknowns.parameters),
-    )
+def ends_of(starts: Exchange, more: Any = 0.0) -> list[Rival]:
+    """The supports where one or more starts ended, with their criteria as rises.
+
+    Args:
+        starts: The starts.
+        more: What is added to the criterion of each.
+    """
+    best = jax.tree.map(np.asarray, starts.best)
+    shape = -1, *best.support.shape[-2:]
+    criteria = np.ravel(best.criterion + np.asarray(more))
+    supports = best.support.reshape(shape)
+    parameters = best.unknowns.parameters.reshape(shape)
+    return [
+        Rival(*each)
+        for each in zip(criteria.tolist(), supports, parameters, strict=True)
+    ]
+
+
+def beside(
+    level: float, support: Bool[np.ndarray, "R K"], ends: Iterable[Rival]
+) -> list[Rival]:
+    """What is nearest to the best support, each other support once.
+
+    Args:
+        level: Criterion of the best support.
+        support: The best support.
+        ends: Supports, with their criteria as rises.
+    """
+    seen, rest = {support.tobytes()}, []
+    for end in sorted(ends, key=lambda end: end.rise):
+        rise, terms = end.rise - level, end.support.tobytes()
+        if -SMALLEST < rise < WINDOW and terms not in seen:
+            seen.add(terms)
+            rest.append(end._replace(rise=rise))
+    return rest[:MOST_RIVALS]
 
 
 def best_of(*starts: Exchange) -> Exchange:

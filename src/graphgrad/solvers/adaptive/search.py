@@ -17,10 +17,11 @@ from ..criterion import AbstractCriterion
 from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
-from .contest import best_of, contest
+from .contest import best_of, contest, ends_of
 from .finish import finish
 from .plan import Plan
 from .regressions import MANY_STATES, from_smoothed, many_terms, with_inferred
+from .rivals import Rival
 from .runs import Explored, exchange_each
 from .search_checks import needed_steps, progress_of, same_terms, settled
 from .settings import AdaptiveSteps
@@ -112,6 +113,7 @@ class Search(NamedTuple):
             exchanged, plan = self._first(*begin_fit(*known), trail)
         else:
             exchanged, plan = self._later(begin_later(*known), found, trail)
+        ends: list[Rival] = []
         if "state_noise" not in learn:
             plan = plan._replace(free_noise=jax.device_put(np.array(False)))
             exchanged = with_known_noise(exchanged, plan)
@@ -132,7 +134,7 @@ class Search(NamedTuple):
         elif model.dynamics == "flow":
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it.
-            exchanged, plan = self._without_noise(exchanged, plan, found)
+            exchanged, plan, ends = self._without_noise(exchanged, plan, found)
             trail.add(Stage.less_noise, exchanged.best.support)
         combined = exchanged
         if len(ys) <= MANY_ROWS or not settled(exchanged):
@@ -152,6 +154,7 @@ class Search(NamedTuple):
                 engine=self.engine,
                 learn=learn,
                 settings=self.settings,
+                elsewhere=ends,
                 journal=self.journal,
             )
             trail.add(Stage.alternative, combined.best.support)
@@ -286,8 +289,8 @@ class Search(NamedTuple):
 
     def _without_noise(
         self, noisy: Exchange, plan: Plan, found: Solution | None
-    ) -> tuple[Exchange, Plan]:
-        """The fits without process noise, unless noise is needed.
+    ) -> tuple[Exchange, Plan, list[Rival]]:
+        """The fits without process noise, unless noise is needed; where both ended.
 
         Args:
             noisy: The fits with it.
@@ -298,13 +301,11 @@ class Search(NamedTuple):
         shares = LESS_NOISE
         if found is not None and same_terms(noisy, found, plan):
             if not found.noise_free:
-                return noisy, plan
+                return noisy, plan, []
             shares = LESS_NOISE[-1:]
         # With all of it gone at once the data would be lost.
-        quiet, less_noise = (
-            plan._replace(free_noise=jax.device_put(np.array(False))),
-            noisy,
-        )
+        quiet = plan._replace(free_noise=jax.device_put(np.array(False)))
+        less_noise = noisy
         for share in shares:
             less_noise = with_less_noise(less_noise, quiet, share)
             most = 4 * self.settings.climb
@@ -313,8 +314,12 @@ class Search(NamedTuple):
                 criteria = less_noise.best.criterion, noisy.best.criterion
                 less, more = (np.min(np.asarray(each)) for each in criteria)
                 if less > more + HOPELESS:
-                    return noisy, plan
-        return noise_if_needed(noisy, less_noise, plan)
+                    return noisy, plan, []
+        chosen, plan, added = noise_if_needed(noisy, less_noise, plan)
+        if self.traced:
+            return chosen, plan, []
+        both = zip((noisy, less_noise), added, strict=True)
+        return chosen, plan, [end for each in both for end in ends_of(*each)]
 
     @property
     def _slice(self) -> int:

@@ -201,19 +201,23 @@ def _with_noise(starts: Exchange, noise: Array) -> Exchange:
 @compiled_once
 def noise_if_needed(
     noisy: Exchange, quiet: Exchange, plan: Plan
-) -> tuple[Exchange, Plan]:
+) -> tuple[Exchange, Plan, tuple[Array, Array]]:
     """The fits without process noise, unless noise pays for its variances.
 
     Each variance costs what Akaike's criterion charges for a parameter: what is taken
     for no noise makes intervals too short. The prior on variances, which keeps them
-    from zero, is no part of the comparison.
+    from zero, is no part of the comparison. What must be added to the criteria of the
+    fits with noise, and of those without, to compare them with the fits that are
+    returned is returned beside these.
     """
     cost = 2 * NOISE_PRIOR * jnp.log(noisy.best.unknowns.state_noise) + 2
-    with_noise = noisy.best.criterion + jnp.sum(cost, axis=1)
+    cost = jnp.sum(cost, axis=1)
+    with_noise = noisy.best.criterion + cost
     needed = jnp.min(with_noise) < jnp.min(quiet.best.criterion)
-    return where_each(needed, noisy, quiet), plan._replace(
-        free_noise=plan.free_noise & needed
-    )
+    paid = jnp.where(needed, cost[jnp.argmin(with_noise)], 0)
+    plan = plan._replace(free_noise=plan.free_noise & needed)
+    more = cost - paid, jnp.broadcast_to(-paid, cost.shape)
+    return where_each(needed, noisy, quiet), plan, more
 
 
 def exchange_together(
