@@ -17,7 +17,7 @@ class Outcome(IntEnum):
 
     Examples:
         >>> Outcome.nothing_left.advice
-        'No term but constants is left: the penalty outweighs the data. Lower the ...'
+        'No term is left but constants and, in a map, the last value: the data do ...'
     """
 
     completed = 0
@@ -66,9 +66,10 @@ _ADVICE = {
         "that is sampled more often."
     ),
     Outcome.nothing_left: (
-        "No term but constants is left: the penalty outweighs the data. Lower the "
-        "penalty (`penalty`), give a longer series or less noise, or subtract a "
-        "typical value from columns that are large beside their changes."
+        "No term is left but constants and, in a map, the last value: the data do not "
+        "tell the states from noise or a random walk. Lower the penalty (`penalty`), "
+        "give a longer series or less noise, or subtract a typical value from columns "
+        "that are large beside their changes."
     ),
     Outcome.no_consensus: (
         "No subset of the starts agreed before the series was exhausted; the result "

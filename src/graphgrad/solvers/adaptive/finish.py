@@ -196,7 +196,9 @@ def solution_at(
             error,
             joint_relative_variance(here, inverse),
             moves_states(
-                plan.model.library, plan.coefficients(unknowns.parameters) - plan.zero
+                plan.model.library,
+                plan.coefficients(unknowns.parameters) - plan.zero,
+                _stays(unknowns, errors, at_end.penalties, plan),
             ),
             unsure,
         ),
@@ -244,11 +246,29 @@ def against_all(rises: Float[Array, "rivals"]) -> Float[Array, ""]:
 
 
 def moves_states(
-    library: AbstractLibrary, departures: Float[Array, "Nx M"]
+    library: AbstractLibrary,
+    departures: Float[Array, "Nx M"],
+    stays: Bool[Array, "Nx M"],
 ) -> Bool[Array, ""]:
-    """Whether a term that is not constant enters."""
+    """Whether a term enters that is neither constant nor just the last value."""
     constant = ~np.any(library.incidence, axis=0)
-    return jnp.any((departures != 0) & ~constant)
+    return jnp.any((departures != 0) & ~constant & ~stays)
+
+
+def _stays(
+    unknowns: Unknowns, errors: Array, penalties: Float[Array, "R K"], plan: Plan
+) -> Bool[Array, "Nx M"]:
+    """Coefficients of a map that the data do not tell from those of a random walk.
+
+    With x[t] in place of c x[t] the criterion would be lower: c is one parameter fewer.
+    """
+    C, still = (
+        plan.coefficients(each) for each in (unknowns.parameters, plan.identity)
+    )
+    far = (C - still) ** 2 >= errors.reshape(C.shape) ** 2 * _coefficient_penalties(
+        penalties, plan
+    )
+    return (still != 0) & ~far
 
 
 def _coefficient_penalties(
