@@ -176,9 +176,9 @@ of the system where none is given; noise variances are given in the zoo and for 
 
 {table(rows, maps)}
 {table(rows, drawn)}
-Not in the total: random sparse systems that are drawn anew with each series. Their terms
-of other states are too weak to pay for themselves in 200 rows, so that each state is
-fitted as one that moves by itself, which no check tells from a state that does.
+Not in the total: random sparse systems that are drawn anew with each series. Their
+terms of other states are too weak to pay for themselves in 200 rows, so that each state
+is fitted as one that moves by itself, which no check tells from a state that does.
 
 ## Flows
 
