@@ -12,7 +12,7 @@ from ..solution import PaperSolution
 class Choices(NamedTuple):
     """Choices of terms, that of the fit first, and how likely each is.
 
-    An alternative changes one equation, and says nothing of the others. The weights of
+    An alternative says nothing of the equations that it does not change. The weights of
     an equation are those of the fit and of the alternatives that change it: which
     terms one equation has is decided independently of the others. With linear
     constraints, which tie equations together, each has the weights of all.
