@@ -265,18 +265,6 @@ def test_constants_are_nothing_left():
     assert moves_states(library, jnp.asarray([[0.0, 0.9, 0.1]]), last)
 
 
-@pytest.mark.slow
-def test_a_random_walk_is_nothing_left_and_an_autoregression_is_not():
-    steps = np.random.default_rng(5).normal(size=(150, 2))
-    walk = gg.GraphGrad(dynamics="map").fit(np.cumsum(steps, axis=0))
-    assert walk.outcome_ == "nothing_left"
-    y = np.zeros((150, 2))
-    for t in range(1, 150):
-        y[t] = 0.7 * y[t - 1] + steps[t]
-    model = gg.GraphGrad(dynamics="map").fit(y)
-    assert model.outcome_ in ("converged", "undecided")
-
-
 def test_a_report_of_dates_has_dates(stubbed):
     begin = datetime(2001, 1, 31, tzinfo=UTC)
     dates = pd.date_range("2001-01-31", periods=200, freq="7D")

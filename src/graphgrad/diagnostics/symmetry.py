@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..compiling import compiled_once
 from ..fits.record import Fit
 from ..model import StateSpaceModel
+from ..model.constraint_resolution import identity
 from ..solution import Solution
 from ..solvers.adaptive.design import design_rows
 from ..solvers.criterion import Terms, choose_criterion, term_degrees
@@ -167,7 +168,12 @@ def orbit_penalties(
     _, first = np.unique(orbits.ravel(), return_index=True)
     mine = jnp.asarray(degrees[first % orbits.shape[1]])[None]
     free = jnp.ones(mine.shape, bool)
-    terms = Terms.of(free, mine, int(degrees.max()))
+    last = np.zeros(mine.shape, bool)
+    if fit.dynamics == "map":
+        layout = fit.layout
+        still = identity(layout.library, layout.variables)[: len(orbits)] != 0
+        last[0, orbits[still]] = True
+    terms = Terms.of(free, mine, int(degrees.max()), last)
     criterion = choose_criterion(solution.criterion_name, fit.dynamics)
     n = jnp.asarray(float(np.sum(~np.isnan(fit.data.ys))))
     each = criterion.penalties(n, terms, ~free)

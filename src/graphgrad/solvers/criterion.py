@@ -60,10 +60,12 @@ class Terms(NamedTuple):
 
     Attributes:
         free: Which parameters might be nonzero.
+        last: Which parameters are those of a state's own last value, in a map.
         kinds: For each degree, which parameters are of terms of that degree.
     """
 
     free: Bool[Array, "R K"]
+    last: Bool[Array, "R K"]
     kinds: Bool[Array, "D R K"]
 
     @classmethod
@@ -72,13 +74,22 @@ class Terms(NamedTuple):
         free: Bool[Array, "R K"],
         degrees: Int[Array | np.ndarray, "R K"],
         most: int,
+        last: Bool[Array | np.ndarray, "R K"] | None = None,
     ) -> "Terms":
         """The parameters with their degrees, the highest of which is `most`."""
-        return cls(free, jnp.arange(most + 1)[:, None, None] == degrees)
+        last = jnp.zeros(free.shape, bool) if last is None else jnp.asarray(last)
+        return cls(free, last, jnp.arange(most + 1)[:, None, None] == degrees)
 
     def numbers(self) -> Int[Array, "D"]:
         """How many parameters of each degree might be nonzero."""
         return jnp.sum(self.free & self.kinds, axis=(1, 2))
+
+    def by_degree(
+        self, n: Float[Array, ""], each: Float[Array, "D"]
+    ) -> Float[Array, "R K"]:
+        """Penalties by degree; log n for last values, which enter as likely as not."""
+        others = jnp.sum(each[:, None, None] * self.kinds, axis=0)
+        return jnp.where(self.last, jnp.log(n), others)
 
 
 class AbstractAdditiveCriterion(AbstractCriterion):
@@ -129,7 +140,8 @@ class ExtendedBICByDegree(AbstractAdditiveCriterion):
     """log n + 2 log p_k + 4 k log 2 for each of the p_k terms of degree k.
 
     The prior behind it falls to a quarter with every degree and is flat within one: the
-    few terms of low degree have a lower penalty than the many of a high one.
+    few terms of low degree have a lower penalty than the many of a high one. In a map a
+    state's own last value enters as likely as not, and has the penalty log n.
     """
 
     @property
@@ -146,7 +158,7 @@ class ExtendedBICByDegree(AbstractAdditiveCriterion):
         support: Bool[Array, "R K"],  # noqa: ARG002
     ) -> Float[Array, "R K"]:
         each = jnp.log(n) + 2 * jnp.log(_chances_against(n, terms))
-        return jnp.sum(each[:, None, None] * terms.kinds, axis=0)
+        return terms.by_degree(n, each)
 
 
 class BetaBinomialBIC(AbstractCriterion):
@@ -156,7 +168,8 @@ class BetaBinomialBIC(AbstractCriterion):
     all equations, of distribution Beta(1, p_k (4^k - 1) + 1). Integrated out (Scott and
     Berger, Ann. Stat. 38, 2010), the term after m others of its degree has the penalty
     log n + 2 log((4^k p_k - m) / (m + 1)), at least log n: that of the extended BIC by
-    degree for the first one, and less the more there are of its kind.
+    degree for the first one, and less the more there are of its kind. Last values in a
+    map have the penalty log n there, too.
     """
 
     @property
@@ -170,20 +183,21 @@ class BetaBinomialBIC(AbstractCriterion):
         self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
     ) -> Float[Array, "R K"]:
         """Half way between those of one term more and of the last one."""
-        number = jnp.sum(support & terms.kinds, axis=(1, 2))
-        each = self._after(n, terms, jnp.maximum(number - 0.5, 0))
-        return jnp.sum(each[:, None, None] * terms.kinds, axis=0)
+        number = jnp.sum(support & terms.kinds & ~terms.last, axis=(1, 2))
+        return terms.by_degree(n, self._after(n, terms, jnp.maximum(number - 0.5, 0)))
 
     def row_totals(
         self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
     ) -> Float[Array, "R"]:
-        mine = (support & terms.kinds).reshape(len(terms.kinds), -1)
+        others = support & terms.kinds & ~terms.last
+        mine = others.reshape(len(terms.kinds), -1)
         before = jnp.cumsum(mine, axis=1) - mine
         each = jnp.where(mine, self._after(n, terms, before.T).T, 0)
         # Rows share alike what all terms of a degree cost: their order means nothing.
         numbers = jnp.sum(mine, axis=1)
         mean = jnp.sum(each, axis=1) / jnp.maximum(numbers, 1)
-        return jnp.sum(support & terms.kinds, axis=2).T @ mean
+        last = jnp.sum(support & terms.last, axis=1)
+        return jnp.sum(others, axis=2).T @ mean + jnp.log(n) * last
 
     def _after(
         self, n: Float[Array, ""], terms: Terms, before: Num[Array, "*L D"]

@@ -21,8 +21,8 @@ FEW_RIVALS = 3
 """Rivals on whose support the likelihood is ascended, where terms are many."""
 
 
-ROUNDS = 4
-"""Times as many rounds as of the search, where terms are few: each one is short."""
+ROUNDS = 12
+"""Most rounds, where terms are few and each one is short."""
 
 
 class Contest(NamedTuple):
@@ -69,7 +69,7 @@ def contest(
         journal: Has stages that were computed before the fit was stopped, if any.
     """
     most = 4 * settings.climb
-    number, rounds, near = MOST_RIVALS, ROUNDS * settings.rounds, []
+    number, rounds, near = MOST_RIVALS, ROUNDS, []
     certified = np.zeros(plan.free.shape[0], bool)
     if plan.base.size > FEW_COEFFICIENTS:
         number, rounds = FEW_RIVALS, settings.rounds

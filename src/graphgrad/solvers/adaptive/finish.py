@@ -198,7 +198,7 @@ def solution_at(
             moves_states(
                 plan.model.library,
                 plan.coefficients(unknowns.parameters) - plan.zero,
-                _stays(unknowns, errors, at_end.penalties, plan),
+                _stays(unknowns, errors, plan.multiplier * flat, plan),
             ),
             unsure,
         ),
@@ -256,19 +256,17 @@ def moves_states(
 
 
 def _stays(
-    unknowns: Unknowns, errors: Array, penalties: Float[Array, "R K"], plan: Plan
+    unknowns: Unknowns, errors: Array, penalty: Float[Array, ""], plan: Plan
 ) -> Bool[Array, "Nx M"]:
     """Coefficients of a map that the data do not tell from those of a random walk.
 
-    With x[t] in place of c x[t] the criterion would be lower: c is one parameter fewer.
+    Those of which one that is given, and no parameter, would do as well at a penalty.
     """
     C, still = (
         plan.coefficients(each) for each in (unknowns.parameters, plan.identity)
     )
-    far = (C - still) ** 2 >= errors.reshape(C.shape) ** 2 * _coefficient_penalties(
-        penalties, plan
-    )
-    return (still != 0) & ~far
+    near = (C - still) ** 2 < errors.reshape(C.shape) ** 2 * penalty
+    return (still != 0) & near
 
 
 def _coefficient_penalties(

@@ -127,7 +127,8 @@ def _terms(model: StateSpaceModel, constraints: ConstraintSet) -> Terms:
             jnp.asarray(constraints.linear_map) != 0, degrees.reshape(-1, 1), 0
         )
         degrees = jnp.max(moved, axis=0, initial=0)[None]
-    return Terms.of(jnp.asarray(constraints.free), degrees, highest)
+    last = jnp.asarray(constraints.identity) != 0
+    return Terms.of(jnp.asarray(constraints.free), degrees, highest, last)
 
 
 def _floor(
