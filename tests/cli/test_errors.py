@@ -43,6 +43,10 @@ def _fails(*arguments):
         ("x,y\n1,2\n2,3\n3,4,5\n", "each row as in the first, 2, got 3 in line 4"),
         ("x,x\n1,2\n2,3\n3,4\n", "got 'x' more than once"),
         ("x,y\n1,2\n2,2\n3,2\n", "columns that vary, got 2 in all rows of 'y'"),
+        (
+            "x,y\n1,2\n3,6\n2,4\n5,10\n4,8\n7,14\n",
+            "got 2 times column 'x' as column 'y', in all 6 rows with numbers. Leave",
+        ),
         ("x,y\n1,\n2,NaN\n3,NA\n", "an observation in every column, got none in 'y'"),
         ("x,y\n1,2\n2,inf\n3,4\n", "finite, got inf in row 2, column 'y'"),
         ("x,\n1,2\n2,3\n3,4\n", "must name each column, got none for column 2"),
