@@ -81,9 +81,9 @@ def _same_state(observation: Any, first: int, second: int, n_columns: int) -> bo
     if callable(observation):
         return True
     try:
-        rows = [np.atleast_1d(np.asarray(observation[i])) for i in (first, second)]
-        if rows[0].dtype.kind in "UO":
-            return bool(np.array_equal(*rows))
-        return int(np.linalg.matrix_rank(np.stack(rows).astype(float))) < 2
+        rows = np.stack([np.atleast_1d(observation[i]) for i in (first, second)])
+        if rows.dtype.kind in "UO":
+            return bool((rows[0] == rows[1]).all())
+        return int(np.linalg.matrix_rank(rows.astype(float))) < 2
     except (TypeError, ValueError, IndexError, KeyError, np.linalg.LinAlgError):
         return True  # an error of the layout
