@@ -1,6 +1,6 @@
 """Columns that are copies of others: the same numbers, up to a factor and an offset.
 
-Terms of two such columns cannot be told apart by any data, and the difference between
+No data can distinguish terms of two such columns, and the difference between
 the columns has no noise, which the likelihood would follow in place of the data.
 """
 
@@ -18,6 +18,9 @@ ROUNDING = 16 * np.finfo(float).eps
 
 ALIKE = 1 - 1e-6
 """Least correlation of columns that are compared number by number."""
+
+BLOCK = 256
+"""Columns that are compared with all others at a time, to bound memory."""
 
 
 class Copy(NamedTuple):
@@ -86,9 +89,11 @@ def _correlated(values: Float[np.ndarray, "T n"]) -> Iterator[tuple[int, int]]:
     scaled = scaled - scaled.mean(axis=0)
     size = np.linalg.norm(scaled, axis=0)
     scaled = scaled / np.where(size > 0, size, 1)
-    correlation = np.triu(np.abs(scaled.T @ scaled), 1)
-    for first, second in np.argwhere(correlation > ALIKE):
-        yield int(first), int(second)
+    for begin in range(0, values.shape[1], BLOCK):
+        correlation = np.abs(scaled[:, begin : begin + BLOCK].T @ scaled)
+        for first, second in np.argwhere(correlation > ALIKE):
+            if begin + first < second:
+                yield begin + int(first), int(second)
 
 
 @np.errstate(all="ignore")
