@@ -154,7 +154,8 @@ def main() -> None:
             new = campaign(options.fits // 10, seed, plain=options.plain)
             found += new
             print(f"{found.total()} fits: {megabytes():.0f} MB", flush=True)
-            print(*faults(new), sep="\n", flush=True)
+            for fault in faults(new):
+                print(fault, flush=True)
     print(*(f"{count} {what}" for what, count in found.most_common()), sep="\n")
     print("8 threads find the same:", threads(16), flush=True)
 
