@@ -35,6 +35,28 @@ def check_parent(path: Path) -> None:
         )
 
 
+def check_path(name: str, path: Path) -> None:
+    """Raise if the system cannot have a path, whether or not anything is there.
+
+    Examples:
+        >>> check_path("out", Path("x" * 999))
+        Traceback (most recent call last):
+        ...
+        ValueError: `out` must be a path of the system, got 'xxx...: File name too long.
+        Choose another name.
+    """
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    except (OSError, ValueError) as error:  # a long name, a loop of links; a null
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ValueError(
+            f"`{name}` must be a path of the system, got {str(path)!r:.60}: {reason}. "
+            "Choose another name."
+        ) from None
+
+
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
     """A temporary path in the same folder, removed afterwards in any case."""

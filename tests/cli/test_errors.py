@@ -90,6 +90,31 @@ def test_files_that_are_no_tables(place):
     assert "`data` must be given" in _fails("fit")
 
 
+def test_paths_that_no_system_has(place):
+    Path("loop").symlink_to("loop")
+    Path("nul.toml").write_text('data = "good.csv"\nout = "a\\u0000b"\n')
+    long = "x" * 300
+    for arguments, argument, reason in [
+        (["fit", "good.csv", "--out", "loop"], "--out", "symbolic links"),
+        (["fit", "good.csv", "--out", "loop/run"], "--out", "symbolic links"),
+        (["fit", "good.csv", "--out", long], "--out", "name too long"),
+        (["fit", "--config", "nul.toml"], "--out", "null"),
+        (["fit", "loop"], "data", "symbolic links"),
+        (["fit", long], "data", "name too long"),
+        (["fit", "--config", long], "--config", "name too long"),
+        (["show", long], "run", "name too long"),
+        (["show", "loop"], "run", "symbolic links"),
+        (["forecast", "loop"], "run", "symbolic links"),
+        (["simulate", "lorenz63", "--out", "loop"], "--out", "symbolic links"),
+        (["simulate", "lorenz63", "--out", long], "--out", "name too long"),
+    ]:
+        complaint = _fails(*arguments)
+        assert f"`{argument}` must be a path of the system, got " in complaint
+        assert reason in complaint
+    complaint = _fails("simulate", "lorenz63", "--out", "/proc/x")
+    assert "must be in a folder that can be written, got /proc/x" in complaint
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

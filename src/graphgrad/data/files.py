@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..checks import check_choice
+from ..files import check_path
 from .clock import Stamps, choose_unit, numbered, time_name
 from .columns import Read, csv_columns, excel_columns, parquet_columns
 from .copies import find_copies
@@ -110,6 +111,7 @@ def read_table(
 
 def check_data(path: Path) -> None:
     """Raise an error if the file does not exist, or is of a kind that is not read."""
+    check_path("data", path)
     if not path.is_file():
         reason = "not a file" if path.exists() else "no such file"
         raise ValueError(f"`data` must be a file, got {path}: {reason}.")
