@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import graphgrad as gg
+from graphgrad.checks import check_choice
 from graphgrad.data.copies import find_copies
 from graphgrad.data.frames import filled_in, read_panel
 from graphgrad.data.scales import initial_scales
@@ -223,6 +224,9 @@ def test_scales_are_guessed_from_the_data():
 
 
 TEXT = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("uvwx")})
+FAR = pl.DataFrame({"b": pl.Series([2 * 10**9] * 4, dtype=pl.Int32).cast(pl.Date)})
+LATE = pl.DataFrame({"b": [1] * 4, "t": pl.Series([2**61] * 4).cast(pl.Datetime("us"))})
+ZONED = LATE.with_columns(pl.col("t").dt.replace_time_zone("UTC"))
 TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
 
 
@@ -232,6 +236,9 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
         (TEXT, {}, r"`y` must hold numbers, got .* in column 'b'"),
         (pl.DataFrame({"b": ["u"] * 4}), {}, r"got String in column 'b'"),
         (np.array([["u", "v"]] * 4), {}, "`y` must hold numbers"),
+        (FAR, {}, "dates from year 1 to 9999, .* got others in column 'b'"),
+        (ZONED, {}, "dates from year 1 to 9999, .* got others in column 't'"),
+        (LATE.select(b="t"), {}, "dates from year 1 to 9999"),
         (TWICE, {}, r"a name of its own for each column, got \['a'\]"),
         (np.zeros((2, 2)), {}, "at least 3 rows, got 2"),
         (np.zeros(9), {}, r"`y.reshape\(-1, 1\)`"),
@@ -325,6 +332,11 @@ def test_columns_that_are_no_copies(y):
     both = {"states": ["a", "b"], "observation": [[1, 0], [1, 1]]}
     with pytest.raises(ValueError, match="is a copy of another"):
         gg.GraphGrad(degree=1, **both).fit(two)
+
+
+def test_an_array_is_none_of_the_choices():
+    with pytest.raises(ValueError, match="`engine` must be one of 'auto', got array"):
+        check_choice("engine", np.zeros(0), ["auto"])
 
 
 def test_invalid_data_after_the_fit_are_rejected(y):

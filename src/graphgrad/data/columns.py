@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .choice import Choice, choose_columns
+from .dates import as_list
 from .numerals import MISSING, number, plain_floats
 from .parquet import parquet_fault
 from .workbooks import sheet_cells, sheet_columns
@@ -203,7 +204,7 @@ def parquet_columns(
             cells[name] = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         elif column.dtype in (pl.Date, pl.Datetime, pl.Duration):
             zoned = getattr(column.dtype, "time_zone", None) is not None
-            cells[name] = column.to_list() if zoned else column.to_numpy()
+            cells[name] = as_list(column, "data") if zoned else column.to_numpy()
         else:
-            cells[name] = sheet_cells(column.to_list(), missing)
+            cells[name] = sheet_cells(as_list(column, "data"), missing)
     return Read(choice, cells)
