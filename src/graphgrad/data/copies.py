@@ -22,6 +22,9 @@ ALIKE = 1 - 1e-6
 BLOCK = 256
 """Columns that are compared with all others at a time, to bound memory."""
 
+MOST = 4000
+"""Most columns that are compared: no fit of more of them fits into memory."""
+
 
 class Copy(NamedTuple):
     """A column that is a factor times another one plus an offset.
@@ -67,6 +70,8 @@ def find_copies(values: Float[np.ndarray, "T n"]) -> Iterator[Copy]:
         >>> round(copy.factor, 9), round(copy.offset, 9)
         (1.8, 32.0)
     """
+    if values.shape[1] > MOST:
+        return
     seen = np.isfinite(values)
     alike: dict[bytes, list[int]] = {}
     for j in range(values.shape[1]):
