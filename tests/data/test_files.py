@@ -102,6 +102,11 @@ def test_damaged_and_huge_workbooks_are_refused(tmp_path, monkeypatch):
                 damaged.writestr(other, content[:100] if other == name else content)
         with suppress(ValueError):  # which any other error is not
             read_table(path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 132  # version 13.2 of the format
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"must be an Excel workbook, got .*13.2"):
+        read_table(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("xl/worksheets/sheet1.xml", bytes(10**7))
     monkeypatch.setattr(resources, "memory_limit", lambda: 10**7)

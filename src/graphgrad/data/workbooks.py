@@ -27,7 +27,7 @@ def sheet_columns(path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
         raise _no_workbook(path, error) from None
     what = f"{path}, which unpacks to {unpacked / 1e9:.1f} GB"
     check_memory("data", PER_BYTE * unpacked, what, "Save it as CSV.")
