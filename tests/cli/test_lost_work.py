@@ -220,6 +220,25 @@ def test_what_killed_runs_left_is_swept(tmp_path):
     assert not ours.exists()
 
 
+def test_an_empty_folder_that_is_swept_is_made_again(tmp_path, monkeypatch):
+    """A process that was killed as it began left one; another one begins now."""
+    (tmp_path / ".run.0123abcd").mkdir()
+    check_out(tmp_path / "run", force=False)
+    assert os.listdir(tmp_path) == []
+    opened, ours = os.open, tmp_path / ".run.89abcdef"
+
+    def late(path, *flags):
+        monkeypatch.setattr(os, "open", opened)
+        files.abandoned_folders(tmp_path / "run")
+        assert not ours.exists()
+        return opened(path, *flags)
+
+    monkeypatch.setattr(os, "open", late)
+    with files.held(ours):
+        assert files.abandoned_folders(tmp_path / "run") == []
+        assert ours.is_dir()
+
+
 def test_a_run_between_two_renames_is_put_back(tmp_path):
     _run(tmp_path / ".run.0123abcd.old", 5)
     with pytest.raises(ValueError, match="which holds a run"):

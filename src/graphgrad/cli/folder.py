@@ -98,7 +98,6 @@ def new_folder(out: Path) -> Iterator[Path]:
     temporary = temporary_name(out)
     above = [parent for parent in out.parents if not parent.exists()]
     try:
-        temporary.mkdir(parents=True)
         with held(temporary):
             yield temporary
     finally:
