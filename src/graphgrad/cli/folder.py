@@ -250,7 +250,13 @@ def new_file(out: Path | None) -> Iterator[Any]:
     if out is None:
         yield sys.stdout
         return
-    with beside(out.resolve()) as temporary:
-        with temporary.open("x", newline="", encoding="utf-8") as file:
-            yield file
-        os.replace(temporary, out.resolve())
+    try:
+        with beside(out.resolve()) as temporary:
+            with temporary.open("x", newline="", encoding="utf-8") as file:
+                yield file
+            os.replace(temporary, out.resolve())
+    except OSError as error:
+        raise ValueError(
+            f"`--out` must be a file that can be written, got {out}: {error.strerror}. "
+            "Choose another place."
+        ) from None
