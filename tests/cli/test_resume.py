@@ -214,3 +214,16 @@ def test_an_interrupt_that_an_import_would_swallow_ends_the_command(tmp_path):
     run = subprocess.run(command, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (130, "")
     assert run.stderr == "\ngraphgrad: stopped.\n"
+
+
+def test_an_interrupt_of_a_command_that_has_ended_is_no_traceback():
+    source = (
+        "import atexit, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "from graphgrad.cli import main\n"
+        "sys.argv[1:] = ['version']\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
