@@ -15,6 +15,7 @@ from graphgrad.estimator import fitting
 from helpers.stubs import least_squares
 
 ROWS = np.random.default_rng(0).standard_normal((1000, 2))
+NOISE = np.random.default_rng(1).standard_normal((20, 20_000))
 TIMES = np.arange(1000.0)
 
 
@@ -26,12 +27,15 @@ def _late(seconds):
     ("settings", "y", "given", "complaint"),
     [
         ({"degree": 10**6}, ROWS, {}, "`degree` must give at most 100000 terms"),
+        ({"degree": 10**400}, ROWS, {}, "got degree 1000000000.* terms"),
         ({"degree": 10**30}, ROWS, {}, "`degree` must give at most 100000 terms"),
         ({"hidden": 10**13}, ROWS, {}, "of 10000000000002 states and inputs: 5e"),
         ({}, np.zeros((10, 20_000)), {}, r"`y` must fit into memory, .* Give fewer"),
         ({"degree": 1}, np.zeros((50, 20_000)), {}, "`y` must fit into memory"),
+        ({"degree": 1}, NOISE, {}, "`y` must fit into memory"),
         ({"lags": 250}, ROWS, {}, "502 states, with 506 terms each"),
         ({"dt": 1e-9}, ROWS, {"times": TIMES}, "`dt` must be near the intervals"),
+        ({"dt": 1e300}, ROWS, {"times": TIMES}, "1e.300 intervals, more than 1000"),
         ({}, ROWS, _late(1e8), "give a series with long gaps as several"),
         (
             {"engine": "particle", "n_particles": 10**9},

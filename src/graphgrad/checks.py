@@ -45,9 +45,10 @@ def check_variances(name: str, value: Any) -> np.ndarray:
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value`, or raise with the list of choices."""
     choices = tuple(choices)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(
-            f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}."
+            f"`{name}` must be one of {', '.join(map(repr, choices))}, got "
+            f"{value!r:.90}."
         )
     return value
 

@@ -35,6 +35,28 @@ def check_parent(path: Path) -> None:
         )
 
 
+def check_path(name: str, path: Path) -> None:
+    """Raise if the system cannot have a path, whether or not anything is there.
+
+    Examples:
+        >>> check_path("out", Path("x" * 999))
+        Traceback (most recent call last):
+        ...
+        ValueError: `out` must be a path of the system, got 'xxx...: File name too long.
+        Choose another name.
+    """
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    except (OSError, ValueError) as error:  # a long name, a loop of links; a null
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ValueError(
+            f"`{name}` must be a path of the system, got {str(path)!r:.60}: {reason}. "
+            "Choose another name."
+        ) from None
+
+
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
     """A temporary path in the same folder, removed afterwards in any case."""
@@ -77,7 +99,7 @@ def sweep(path: Path) -> None:
 
 
 def abandoned_folders(path: Path) -> list[Path]:
-    """Temporary folders of a path, with files in them, that no process holds."""
+    """Temporary folders of a path that no process holds; empty ones are removed."""
     return [
         each
         for each in _temporaries(path)
@@ -87,15 +109,31 @@ def abandoned_folders(path: Path) -> list[Path]:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Mark a folder as being written; a killed process no longer holds it."""
-    descriptor = None
-    with suppress(OSError):  # a system that does not open folders, or has no locks
-        descriptor = os.open(folder, os.O_RDONLY)
-        if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    """Make a folder and mark it as being written, as long as the process lives."""
+    descriptor = _hold(folder)
     try:
         yield
     finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _hold(folder: Path) -> int | None:
+    """Make a folder and lock it; None on a system that does not open folders."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = None
+        try:
+            descriptor = os.open(folder, os.O_RDONLY)
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(descriptor), os.stat(folder)):
+                return descriptor
+        except FileNotFoundError:  # another process swept it, empty as it was
+            pass
+        except OSError:
+            return descriptor
         if descriptor is not None:
             os.close(descriptor)
 
@@ -132,15 +170,25 @@ def _temporaries(path: Path) -> list[Path]:
 
 
 def _abandoned(folder: Path) -> bool:
-    """Whether no process holds a folder; False where this cannot be known."""
+    """Whether no process holds a folder; False where this cannot be known.
+
+    An empty one is removed while it is locked; `_hold` makes it again if need be.
+    """
     try:
-        # An empty one may be held in a moment.
-        claim = claimed(folder) if os.listdir(folder) else None
+        claim = claimed(folder)
     except OSError:
         return False
-    if claim is not None:
+    if claim is None:
+        return False
+    try:
+        if os.listdir(folder):
+            return True
+        os.rmdir(folder)
+    except OSError:
+        pass
+    finally:
         os.close(claim)
-    return claim is not None
+    return False
 
 
 def put(path: Path, content: bytes) -> None:

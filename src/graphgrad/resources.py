@@ -8,6 +8,9 @@ from pathlib import Path
 MOST_TERMS = 100_000
 """Most candidate terms of an equation: beyond, no fit ends."""
 
+HUGE = 10**18
+"""A number of states or a degree that is not distinguished from larger ones."""
+
 GROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -41,14 +44,14 @@ def count_monomials(n_states: int, degree: int) -> int:
         that do not matter.
     """
     # By logarithms first: the number itself may have a million digits.
-    n, d = n_states, degree
+    n, d = min(n_states, HUGE), min(degree, HUGE)
     size = lgamma(n + d + 1) - lgamma(n + 1) - lgamma(d + 1)
     if size > log(MOST_TERMS) + 1e-3 or comb(n + d, d) > MOST_TERMS:
         number = f"{comb(n + d, d):.2g}" if size < 600 else f"1e{size / log(10):.0f}"
         raise ValueError(
-            f"`degree` must give at most {MOST_TERMS} terms, got degree {d} of {n} "
-            f"states and inputs: {number} terms. Most systems are of degree 2; leave "
-            "out states that do not matter."
+            f"`degree` must give at most {MOST_TERMS} terms, got degree {degree!s:.30} "
+            f"of {n_states!s:.30} states and inputs: {number} terms. Most systems are "
+            "of degree 2; leave out states that do not matter."
         )
     return comb(n + d, d)
 

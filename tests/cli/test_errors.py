@@ -43,6 +43,10 @@ def _fails(*arguments):
         ("x,y\n1,2\n2,3\n3,4,5\n", "each row as in the first, 2, got 3 in line 4"),
         ("x,x\n1,2\n2,3\n3,4\n", "got 'x' more than once"),
         ("x,y\n1,2\n2,2\n3,2\n", "columns that vary, got 2 in all rows of 'y'"),
+        (
+            "x,y\n1,2\n3,6\n2,4\n5,10\n4,8\n7,14\n",
+            "got 2 times column 'x' as column 'y', in all 6 rows with numbers. Leave",
+        ),
         ("x,y\n1,\n2,NaN\n3,NA\n", "an observation in every column, got none in 'y'"),
         ("x,y\n1,2\n2,inf\n3,4\n", "finite, got inf in row 2, column 'y'"),
         ("x,\n1,2\n2,3\n3,4\n", "must name each column, got none for column 2"),
@@ -84,6 +88,31 @@ def test_files_that_are_no_tables(place):
     Path("no.parquet").write_text(GOOD)
     assert "must be Parquet" in _fails("fit", "no.parquet")
     assert "`data` must be given" in _fails("fit")
+
+
+def test_paths_that_no_system_has(place):
+    Path("loop").symlink_to("loop")
+    Path("nul.toml").write_text('data = "good.csv"\nout = "a\\u0000b"\n')
+    long = "x" * 300
+    for arguments, argument, reason in [
+        (["fit", "good.csv", "--out", "loop"], "--out", "symbolic links"),
+        (["fit", "good.csv", "--out", "loop/run"], "--out", "symbolic links"),
+        (["fit", "good.csv", "--out", long], "--out", "name too long"),
+        (["fit", "--config", "nul.toml"], "--out", "null"),
+        (["fit", "loop"], "data", "symbolic links"),
+        (["fit", long], "data", "name too long"),
+        (["fit", "--config", long], "--config", "name too long"),
+        (["show", long], "run", "name too long"),
+        (["show", "loop"], "run", "symbolic links"),
+        (["forecast", "loop"], "run", "symbolic links"),
+        (["simulate", "lorenz63", "--out", "loop"], "--out", "symbolic links"),
+        (["simulate", "lorenz63", "--out", long], "--out", "name too long"),
+    ]:
+        complaint = _fails(*arguments)
+        assert f"`{argument}` must be a path of the system, got " in complaint
+        assert reason in complaint
+    complaint = _fails("simulate", "lorenz63", "--out", "/proc/x")
+    assert "must be in a folder that can be written, got /proc/x" in complaint
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from graphgrad import files, storage
 from graphgrad.cli import app, folder, job
-from graphgrad.cli.folder import check_out, new_folder, put
+from graphgrad.cli.folder import check_out, new_file, new_folder, put
 from graphgrad.estimator import fitting
 from helpers.stubs import least_squares
 
@@ -101,6 +101,18 @@ def test_a_report_that_fails_costs_no_fit(data, monkeypatch):
         run.stderr
     )
     assert set(os.listdir("run")) == set(folder.FILES) - {"report.html"}
+
+
+def test_a_file_on_a_full_disk_names_the_option(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    out = tmp_path / "forecast.csv"
+    complaint = r"`--out` must be .* No space left on device"
+    with pytest.raises(ValueError, match=complaint), new_file(out) as file:
+        file.write("x")
+    assert os.listdir(tmp_path) == []
 
 
 def _run(path, number):
@@ -218,6 +230,25 @@ def test_what_killed_runs_left_is_swept(tmp_path):
     }
     check_out(out, force=True)
     assert not ours.exists()
+
+
+def test_an_empty_folder_that_is_swept_is_made_again(tmp_path, monkeypatch):
+    """A process that was killed as it began left one; another one begins now."""
+    (tmp_path / ".run.0123abcd").mkdir()
+    check_out(tmp_path / "run", force=False)
+    assert os.listdir(tmp_path) == []
+    opened, ours = os.open, tmp_path / ".run.89abcdef"
+
+    def late(path, *flags):
+        monkeypatch.setattr(os, "open", opened)
+        files.abandoned_folders(tmp_path / "run")
+        assert not ours.exists()
+        return opened(path, *flags)
+
+    monkeypatch.setattr(os, "open", late)
+    with files.held(ours):
+        assert files.abandoned_folders(tmp_path / "run") == []
+        assert ours.is_dir()
 
 
 def test_a_run_between_two_renames_is_put_back(tmp_path):

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -187,3 +189,41 @@ def test_a_command_leaves_the_handler_of_sigterm_as_it_was(monkeypatch):
     before = signal.getsignal(signal.SIGTERM)
     reported(lambda: None)()
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_an_interrupt_that_an_import_would_swallow_ends_the_command(tmp_path):
+    """As JAX does, whose callback of the garbage collection ignores exceptions."""
+    (tmp_path / "swallow.py").write_text(
+        "import os, signal, time\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(5)\n"
+        "except KeyboardInterrupt:\n"
+        "    pass\n"
+    )
+    source = (
+        "import signal, sys; sys.path.insert(0, sys.argv[1])\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from graphgrad.cli.terminal import reported\n"
+        "def command():\n"
+        "    import swallow\n"
+        "    print('it went on')\n"
+        "reported(command)()\n"
+    )
+    command = [sys.executable, "-c", source, str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (130, "")
+    assert run.stderr == "\ngraphgrad: stopped.\n"
+
+
+def test_an_interrupt_of_a_command_that_has_ended_is_no_traceback():
+    source = (
+        "import atexit, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "from graphgrad.cli import main\n"
+        "sys.argv[1:] = ['version']\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 import graphgrad as gg
+from graphgrad.checks import check_choice
+from graphgrad.data.copies import find_copies
 from graphgrad.data.frames import filled_in, read_panel
 from graphgrad.data.scales import initial_scales
 from graphgrad.estimator import fitting
@@ -222,6 +224,9 @@ def test_scales_are_guessed_from_the_data():
 
 
 TEXT = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("uvwx")})
+FAR = pl.DataFrame({"b": pl.Series([2 * 10**9] * 4, dtype=pl.Int32).cast(pl.Date)})
+LATE = pl.DataFrame({"b": [1] * 4, "t": pl.Series([2**61] * 4).cast(pl.Datetime("us"))})
+ZONED = LATE.with_columns(pl.col("t").dt.replace_time_zone("UTC"))
 TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
 
 
@@ -231,6 +236,9 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
         (TEXT, {}, r"`y` must hold numbers, got .* in column 'b'"),
         (pl.DataFrame({"b": ["u"] * 4}), {}, r"got String in column 'b'"),
         (np.array([["u", "v"]] * 4), {}, "`y` must hold numbers"),
+        (FAR, {}, "dates from year 1 to 9999, .* got others in column 'b'"),
+        (ZONED, {}, "dates from year 1 to 9999, .* got others in column 't'"),
+        (LATE.select(b="t"), {}, "dates from year 1 to 9999"),
         (TWICE, {}, r"a name of its own for each column, got \['a'\]"),
         (np.zeros((2, 2)), {}, "at least 3 rows, got 2"),
         (np.zeros(9), {}, r"`y.reshape\(-1, 1\)`"),
@@ -288,6 +296,47 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
 def test_invalid_data_are_rejected(data, options, message):
     with pytest.raises(ValueError, match=message):
         gg.GraphGrad(**{"degree": 1, **options}).fit(data)
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(1, 0), (-3, 0), (1.8, 32), (1e-9, 7)])
+def test_copies_of_columns_are_named_before_the_fit(y, factor, offset):
+    data = frame("pandas", y, f=factor * y[:, 0] + offset)
+    with pytest.raises(ValueError, match="is a copy of another, got") as caught:
+        gg.GraphGrad(degree=1).fit(data)
+    words = str(caught.value)
+    assert "column 'a'" in words
+    assert "as column 'f', in all 39 rows" in words
+    assert ("times" in words, "plus" in words) == (factor != 1, offset != 0)
+    with pytest.raises(ValueError, match="column 'a' as input 'u'"):
+        gg.GraphGrad(degree=1).fit(
+            frame("pandas", y[8:]), inputs=pd.DataFrame({"u": y[8:, 0]})
+        )
+    with pytest.raises(ValueError, match="got column 0 as column 1, in all 80 rows"):
+        gg.GraphGrad(degree=1).fit([y[:, [1, 1]]] * 2)
+
+
+def test_columns_that_are_no_copies(y):
+    two = y[:, [0, 0]]
+    other = np.array(two)
+    other[20, 1] = np.nan  # a row that only the first has
+    near = two * [1, 1 + 1e-9] + 1e-9 * np.arange(len(y))[:, None] * [0, 1]
+    jump = np.repeat([[0.0, 0.0], [1.0, 3.0]], 20, axis=0)
+    counts = np.array([[1.0, 1], [2, 2], [2, 2], [3, 3], [1, 1]])
+    for data in (other, near, jump, counts, np.zeros((9, 2)), np.full((9, 2), np.nan)):
+        assert not list(find_copies(data))
+    sensors = [
+        {"states": ["a"], "observation": seen} for seen in (["a", "a"], [[1], [2]])
+    ]
+    for options in sensors:
+        gg.GraphGrad(degree=1, **options).fit(two)
+    both = {"states": ["a", "b"], "observation": [[1, 0], [1, 1]]}
+    with pytest.raises(ValueError, match="is a copy of another"):
+        gg.GraphGrad(degree=1, **both).fit(two)
+
+
+def test_an_array_is_none_of_the_choices():
+    with pytest.raises(ValueError, match="`engine` must be one of 'auto', got array"):
+        check_choice("engine", np.zeros(0), ["auto"])
 
 
 def test_invalid_data_after_the_fit_are_rejected(y):

@@ -2,16 +2,21 @@
 
 import re
 import sys
+import zipfile
+from contextlib import suppress
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pytest
 
+from graphgrad import resources
 from graphgrad.cli.options import DEFAULTS, gather
 from graphgrad.cli.preview import preview
 from graphgrad.data.files import read_table
 from graphgrad.data.series import Panel, time_line
+from helpers import ROOT
 
 NAN = np.nan
 DAYS = pd.date_range("1999-12-20", periods=12)
@@ -63,6 +68,50 @@ def test_parquet_and_excel_of_pandas(tmp_path, kind):
     table = read_table(path)
     assert "12 rows every day, unit day" in _time(table)
     assert (table.series.values == FRAME.to_numpy()).all()
+
+
+def test_a_parquet_file_that_ends_polars_is_refused(capfd):
+    """Its damage makes Polars ask for 2e18 bytes, which no process survives."""
+    with pytest.raises(ValueError, match=r"`data` must be Parquet, got .* is damaged"):
+        read_table(ROOT / "tests" / "fixtures" / "damaged.parquet")
+    assert capfd.readouterr().err == ""
+
+
+def test_cells_far_outside_the_table_are_left_out(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["x", "y"], [1, 2.5], [2, None], [4, 1], [None, 7]):
+        sheet.append(row)
+    sheet.cell(1_048_576, 16_384).number_format = "0.00"
+    book.save(tmp_path / "data.xlsx")
+    series = read_table(tmp_path / "data.xlsx").series
+    assert series.names == ("x", "y")
+    np.testing.assert_array_equal(
+        series.values, [[1, 2.5], [2, np.nan], [4, 1], [np.nan, 7]]
+    )
+
+
+def test_damaged_and_huge_workbooks_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "data.xlsx"
+    FRAME.to_excel(path, index=False)
+    with zipfile.ZipFile(path) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    for name in parts:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as damaged:
+            for other, content in parts.items():
+                damaged.writestr(other, content[:100] if other == name else content)
+        with suppress(ValueError):  # which any other error is not
+            read_table(path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 132  # version 13.2 of the format
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"must be an Excel workbook, got .*13.2"):
+        read_table(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("xl/worksheets/sheet1.xml", bytes(10**7))
+    monkeypatch.setattr(resources, "memory_limit", lambda: 10**7)
+    with pytest.raises(ValueError, match=r"`data` must fit into memory, .* unpacks"):
+        read_table(path)
 
 
 def test_excel_without_the_package_says_how(tmp_path, monkeypatch):

@@ -69,6 +69,13 @@ def test_what_is_said_of_a_step():
     assert step_of_size([z[:30], z[30:]]).text == found.text
 
 
+def test_residuals_that_are_zero_at_first():
+    z = np.where(np.arange(100) < 40, 0.0, np.resize([1, -1.0, 0.9, -0.9], 100))
+    found = step_of_size([z])
+    assert found.number == np.inf
+    assert found.text == "are zero in the first 40 of 100 rows, and not later"
+
+
 def test_clusters_end_with_their_series():
     rng = np.random.default_rng(0)
     z = rng.normal(size=400) * np.repeat(np.resize([1.0, 4.0], 80), 5)

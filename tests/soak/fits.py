@@ -17,7 +17,7 @@ import numpy as np
 
 import graphgrad as gg
 from graphgrad.estimator import fitting
-from helpers.outcomes import Tally, label, tally
+from helpers.outcomes import Tally, faults, label, tally
 
 REAL = fitting.adaptive
 """The solver, before another takes its place."""
@@ -151,8 +151,11 @@ def main() -> None:
     for part in range(10):
         if time.monotonic() < until:
             seed = 1000 * options.seed + part
-            found += campaign(options.fits // 10, seed, plain=options.plain)
+            new = campaign(options.fits // 10, seed, plain=options.plain)
+            found += new
             print(f"{found.total()} fits: {megabytes():.0f} MB", flush=True)
+            for fault in faults(new):
+                print(fault, flush=True)
     print(*(f"{count} {what}" for what, count in found.most_common()), sep="\n")
     print("8 threads find the same:", threads(16), flush=True)
 

@@ -68,7 +68,7 @@ def _state(out: Path) -> str:
         return "fault: a mixture"
     sweep_folders(out)
     left = sorted(set(os.listdir(out.parent)) - {"run"})
-    if left and any(os.listdir(out.parent / each) for each in left):
+    if left:
         return f"fault: left {left}"
     if (out / "notes").read_text() != "mine":
         return "fault: no notes"

@@ -17,7 +17,7 @@ def rows(n: int = 24) -> np.ndarray:
 
 def saved_runs(folder: Path) -> list[Path]:
     """Folders of a flow with constraints, a map of dates with lags, and a panel."""
-    y = rows()
+    y, u = rows(), np.sin(np.arange(24.0))[:, None]
     dated = pd.DataFrame(
         y, columns=["prey", "fox"], index=pd.date_range("2001", periods=24)
     )
@@ -29,7 +29,7 @@ def saved_runs(folder: Path) -> list[Path]:
             degree=1, dynamics="map", lags={"prey": 1}, seasons=12
         ).fit(dated),
         "panel": gg.GraphGrad(library=gg.Polynomial(3, 1), dynamics="difference").fit(
-            [y, y[:12]], inputs=[y[:, :1], y[:12, :1]]
+            [y, y[:12]], inputs=[u, u[:12]]
         ),
     }
     for name, fit in fits.items():

@@ -1,8 +1,10 @@
-"""Files with damaged bytes: tables and saved fits, read or refused with a message."""
+"""Files with damaged bytes, tables and saved fits: read or refused with a message."""
 
+import io
 import random
 import tempfile
 import warnings
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ PIECES = (
 )
 """What is put into a file."""
 
+ENDINGS = (".csv",) * 14 + (".parquet", ".zip", ".zip", ".xlsx", ".xlsx")
+"""Kinds of files; a Parquet file takes as long as a hundred others."""
+
 
 def _texts() -> list[bytes]:
     y = rows(8)
@@ -34,11 +39,14 @@ def _texts() -> list[bytes]:
 
 def _seeds(folder: Path) -> dict[str, list[bytes]]:
     """Whole files by the end of their names."""
-    pl.DataFrame({"t": range(8), "x": rows(8)[:, 0]}).write_parquet(folder / "a")
+    frame = pl.DataFrame({"t": range(8), "x": rows(8)[:, 0]})
+    frame.write_parquet(folder / "a")
+    frame.to_pandas().to_excel(folder / "c.xlsx", index=False)
     storage.write(folder / "b.zip", {"dt": 1.0}, {"coefficients": rows(4)})
     return {
         ".csv": _texts(),
         ".parquet": [(folder / "a").read_bytes()],
+        ".xlsx": [(folder / "c.xlsx").read_bytes()],
         ".zip": [(folder / "b.zip").read_bytes()],
     }
 
@@ -59,6 +67,20 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
+def _damaged_part(content: bytes, chance: random.Random) -> bytes:
+    """A workbook of which one part is damaged, not the archive around it."""
+    found = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(found, "w") as new,
+    ):
+        at = chance.choice(old.namelist())
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(name, damaged(part, chance) if name == at else part)
+    return found.getvalue()
+
+
 def campaign(examples: int, start: int = 0) -> Tally:
     """Read damaged files.
 
@@ -72,8 +94,10 @@ def campaign(examples: int, start: int = 0) -> Tally:
         folder = Path(name)
         seeds = _seeds(folder)
         for _ in range(examples):
-            ending = chance.choice((".csv",) * 6 + (".parquet", ".zip"))
-            content = damaged(chance.choice(seeds[ending]), chance)
+            ending = chance.choice(ENDINGS)
+            parts = ending == ".xlsx" and chance.random() < 0.5
+            damage = _damaged_part if parts else damaged
+            content = damage(chance.choice(seeds[ending]), chance)
             path = folder / f"data{ending}"
             path.write_bytes(content)
             tally(found, label(ending, content), lambda p=path: _read(p))

@@ -55,7 +55,7 @@ def test_a_fit_that_is_lost_in_its_last_sweep_says_so(tmp_path, monkeypatch):
     whole = fits.fitted({"degree": 1}, y)
     monkeypatch.setattr(finish, "ascend_once", lost)
     model = fits.fitted({"degree": 1}, y)
-    assert (whole.outcome_, model.outcome_) == ("converged", "degenerate_likelihood")
+    assert model.outcome_ == "degenerate_likelihood" != whole.outcome_
     assert (model.coef_ == whole.coef_).all()
     assert (model.standard_errors_[model.coef_ != 0] > 1e50).all()
     np.testing.assert_allclose(model.state_means_[2], y[2], rtol=1e-6)

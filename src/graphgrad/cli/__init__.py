@@ -5,6 +5,7 @@ not wait for JAX.
 """
 
 import gc
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -88,6 +89,7 @@ def main() -> None:
         status = 2
     except typer.Abort:
         status = 130
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
     # Else the interpreter looks for garbage in all modules before it ends: 0.7 s.
     gc.freeze()
     sys.exit(status)

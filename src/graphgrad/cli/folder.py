@@ -20,6 +20,7 @@ from ..files import (
     ASIDE,
     abandoned_folders,
     beside,
+    check_path,
     exchange,
     held,
     is_temporary,
@@ -44,6 +45,7 @@ def check_out(out: Path, *, force: bool) -> str | None:
     Returns:
         What `put` compares with the run that is in the folder after the fit.
     """
+    check_path("--out", out)
     here = Path.cwd()
     if out.resolve() in (here, *here.parents):
         raise ValueError(f"`--out` must be a folder of its own, got {out}. Name one.")
@@ -96,7 +98,6 @@ def new_folder(out: Path) -> Iterator[Path]:
     temporary = temporary_name(out)
     above = [parent for parent in out.parents if not parent.exists()]
     try:
-        temporary.mkdir(parents=True)
         with held(temporary):
             yield temporary
     finally:
@@ -225,6 +226,7 @@ def check_file(out: Path | None, *, force: bool) -> None:
     """Check before the computation that its file can be written."""
     if out is None:
         return
+    check_path("--out", out)
     if out.is_dir():
         raise ValueError(f"`--out` must be a file, got {out}: a folder.")
     if out.exists() and not force:
@@ -232,12 +234,14 @@ def check_file(out: Path | None, *, force: bool) -> None:
             f"`--out` must be a new file, got {out}, which exists. Choose another "
             "name, or replace it with --force."
         )
-    folder = out.absolute().parent
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+    try:
+        with beside(out.resolve()) as temporary:
+            temporary.touch()
+    except OSError:
         raise ValueError(
             f"`--out` must be in a folder that can be written, got {out}. Create the "
             "folder, or choose another place."
-        )
+        ) from None
 
 
 @contextmanager
@@ -246,7 +250,13 @@ def new_file(out: Path | None) -> Iterator[Any]:
     if out is None:
         yield sys.stdout
         return
-    with beside(out.resolve()) as temporary:
-        with temporary.open("x", newline="", encoding="utf-8") as file:
-            yield file
-        os.replace(temporary, out.resolve())
+    try:
+        with beside(out.resolve()) as temporary:
+            with temporary.open("x", newline="", encoding="utf-8") as file:
+                yield file
+            os.replace(temporary, out.resolve())
+    except OSError as error:
+        raise ValueError(
+            f"`--out` must be a file that can be written, got {out}: {error.strerror}. "
+            "Choose another place."
+        ) from None

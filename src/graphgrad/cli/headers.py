@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import storage
+from ..files import check_path
 from ..registries import DYNAMICS
 from .folder import HEADER
 
 
 def read_header(folder: Path) -> dict[str, Any]:
     """`model.json` of a run, of which what commands show is checked."""
+    check_path("run", folder / HEADER)
     if not (folder / HEADER).is_file():
         reason = f"it has no {HEADER}" if folder.is_dir() else "no such folder"
         raise ValueError(

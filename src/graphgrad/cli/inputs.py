@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from ..data.parquet import parquet_fault
+from ..files import check_path
+
 DEFAULT = 50
 """Steps of a forecast without inputs."""
 
@@ -50,12 +53,15 @@ def future_inputs(
 def _read(path: Path) -> Any:
     import polars as pl
 
+    check_path("--inputs", path)
     if not path.is_file():
         reason = "not a file" if path.exists() else "no such file"
         raise ValueError(f"`--inputs` must be a file, got {path}: {reason}.")
+    if path.suffix == ".parquet":
+        if fault := parquet_fault(path):
+            raise ValueError(f"`--inputs` must be Parquet, got {path}: {fault}.")
+        return pl.read_parquet(path)
     try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
         with path.open(encoding="utf-8-sig") as file:
             line = file.readline()
         return pl.read_csv(path, separator=max(",;\t", key=line.count))

@@ -13,6 +13,7 @@ from typing import Any
 from ..checks import check_at_least, check_choice, check_positive
 from ..data.clock import SECONDS
 from ..data.constraints import check_constraints
+from ..files import check_path
 from ..registries import DYNAMICS, ENGINES, SELECTIONS, SOLVERS
 
 INPUTS_BETWEEN = ("held", "linear")
@@ -83,6 +84,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
     Files without `time_unit` were written when dates were converted to seconds.
     """
+    check_path("--config", path)
     if not path.is_file():
         raise ValueError(f"`--config` must be a file, got {path}: no such file.")
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import Thread, current_thread, main_thread
+from types import FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
@@ -63,20 +64,43 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Have SIGTERM end a command as Ctrl-C does, unless something else handles it."""
-    main = current_thread() is main_thread()
-    if not main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
+    """Have SIGTERM and Ctrl-C end a command, unless something else handles them."""
+    former = {
+        number: handler
+        for number in (signal.SIGTERM, signal.SIGINT)
+        if (handler := signal.getsignal(number))
+        in (signal.SIG_DFL, signal.default_int_handler)
+    }
+    if current_thread() is not main_thread():
+        former = {}
 
-    def stop(*_: object) -> None:
-        raise Terminated
+    def stop(number: int, frame: FrameType | None) -> None:
+        terminated = number == signal.SIGTERM
+        if _importing(frame):
+            os.write(2, b"\ngraphgrad: stopped.\n")
+            os._exit(143 if terminated else 130)
+        raise Terminated if terminated else KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, stop)
+    for number in former:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a module is imported, such as JAX, in which an exception may be lost.
+
+    The callback that JAX has in the collection of garbage ignores it,
+    and what is compiled ends the process.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def listed(*choices: str) -> str:

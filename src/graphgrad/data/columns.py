@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .choice import Choice, choose_columns
+from .dates import as_list
 from .numerals import MISSING, number, plain_floats
+from .parquet import parquet_fault
 from .workbooks import sheet_cells, sheet_columns
 
 BLOCK = 65_536
@@ -190,14 +192,11 @@ def parquet_columns(
     """The same as `csv_columns` for a Parquet file."""
     import polars as pl
 
-    try:
-        names = list(pl.read_parquet_schema(path))
-        choice = choose_columns(path, names, columns, time, headed=True)
-        frame = pl.read_parquet(path, columns=choice.wanted)
-    # Damaged pages make Polars panic, which is no `Exception`.
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = f"{error!s:.200}".splitlines()[0]
-        raise ValueError(f"`data` must be Parquet, got {path}: {reason}.") from None
+    if fault := parquet_fault(path):
+        raise ValueError(f"`data` must be Parquet, got {path}: {fault}.")
+    names = list(pl.read_parquet_schema(path))
+    choice = choose_columns(path, names, columns, time, headed=True)
+    frame = pl.read_parquet(path, columns=choice.wanted)
     cells: Cells = {}
     for name in choice.wanted:
         column = frame[name]
@@ -205,7 +204,7 @@ def parquet_columns(
             cells[name] = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         elif column.dtype in (pl.Date, pl.Datetime, pl.Duration):
             zoned = getattr(column.dtype, "time_zone", None) is not None
-            cells[name] = column.to_list() if zoned else column.to_numpy()
+            cells[name] = as_list(column, "data") if zoned else column.to_numpy()
         else:
-            cells[name] = sheet_cells(column.to_list(), missing)
+            cells[name] = sheet_cells(as_list(column, "data"), missing)
     return Read(choice, cells)

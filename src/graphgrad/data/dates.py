@@ -1,8 +1,9 @@
-"""Dates from text: ISO, day or month first, names of months, quarters."""
+"""Dates from text: ISO, day or month first, names of months, quarters; from columns."""
 
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
@@ -136,3 +137,22 @@ def _parse(text: str, day_first: bool) -> np.datetime64:
     if when.tzinfo is not None:
         when = when.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(when, "us")
+
+
+def as_list(column: Any, name: str) -> list[Any]:
+    """Cells of a column of a frame as objects of Python.
+
+    Args:
+        column: A column of Polars or narwhals.
+        name: Name of the argument, for error messages.
+    """
+    try:
+        return column.to_list()
+    except BaseException as error:  # Polars panics, which is no `Exception`
+        known = isinstance(error, OverflowError | ValueError)
+        if not known and type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(
+            f"`{name}` must have dates from year 1 to 9999, and durations in that "
+            f"range, got others in column {column.name!r}. Correct or drop them."
+        ) from None

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..checks import check_choice
+from ..files import check_path
 from .clock import Stamps, choose_unit, numbered, time_name
 from .columns import Read, csv_columns, excel_columns, parquet_columns
+from .copies import find_copies
 from .numerals import GROUPED, MISSING, number, written_floats
 from .sentinels import check_sentinels, mark_missing
 from .series import Series
@@ -86,6 +88,7 @@ def read_table(
         _check_column(path, name, values)
     if KEEP not in marks:
         check_sentinels(table)
+    _check_copies(table)
     pushes = [table.pop(check_choice("--inputs", n, tuple(table))) for n in driving]
     _check_inputs(driving, pushes)
     if not table:
@@ -108,6 +111,7 @@ def read_table(
 
 def check_data(path: Path) -> None:
     """Raise an error if the file does not exist, or is of a kind that is not read."""
+    check_path("data", path)
     if not path.is_file():
         reason = "not a file" if path.exists() else "no such file"
         raise ValueError(f"`data` must be a file, got {path}: {reason}.")
@@ -232,6 +236,15 @@ def _no_number(name: str, cell: str, row: int) -> ValueError:
         f"`data` must hold numbers, got {cell!r:.60}{why} in row {row + 1}, column "
         f"{name!r}. Correct it, leave it empty, or choose other columns with --columns."
     )
+
+
+def _check_copies(table: dict[str, np.ndarray]) -> None:
+    names = [f"column {name!r}" for name in table]
+    for copy in find_copies(np.stack(list(table.values()), axis=1)):
+        raise ValueError(
+            "`data` must have columns of which none is a copy of another, got "
+            f"{copy.words(names)}. Leave one of them out with --columns."
+        )
 
 
 def _check_inputs(names: Sequence[str], columns: Sequence[np.ndarray]) -> None:

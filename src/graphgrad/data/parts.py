@@ -9,6 +9,7 @@ from narwhals.exceptions import DuplicateError
 
 from ..checks import check_choice, check_numbers
 from .clock import Stamps
+from .dates import as_list
 from .series import Series
 from .stamps import (
     ALONE,
@@ -76,7 +77,7 @@ def read_part(part: Any, times: Any, name: str) -> tuple[Series, Stamps | None]:
     values = [_column(frame[c], name) for c in states]
     series = Series(np.stack(values, axis=1), tuple(states), None, part)
     if clock:
-        stamps = column_stamps({c: _cells(frame[c]) for c in clock}, name)
+        stamps = column_stamps({c: _cells(frame[c], name) for c in clock}, name)
         return series, check_stamps(name, stamps)
     return series, index if isinstance(times, str) else _given(times) or index
 
@@ -86,11 +87,11 @@ def _given(times: Any) -> Stamps | None:
     return None if times is None else as_stamps("`times`", times)
 
 
-def _cells(column: Any) -> Any:
+def _cells(column: Any, name: str) -> Any:
     """Cells of a column of times: an array, or a list of text."""
     zoned = getattr(column.dtype, "time_zone", None) is not None
     if zoned or column.dtype in (nw.String, nw.Object):
-        return column.to_list()
+        return as_list(column, name)
     return column.to_numpy()
 
 
@@ -122,8 +123,9 @@ def _column(column: Any, name: str) -> np.ndarray:
     """One column as floats, null as NaN."""
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         return np.asarray(column.cast(nw.Float64).to_numpy(), float)
+    cells = as_list(column, name)
     try:
-        return np.asarray(column.to_list(), object).astype(float)
+        return np.asarray(cells, object).astype(float)
     except (TypeError, ValueError):
         raise ValueError(
             f"`{name}` must hold numbers, got {column.dtype} in column "

@@ -142,12 +142,12 @@ def step_of_size(parts: Parts) -> Change:
     sums = np.abs(np.cumsum(size - size.mean()))[:-1] / size.std()
     place = int(np.argmax(sums)) + 1
     p = float(kolmogorov(sums[place - 1] / math.sqrt(len(size))))
-    ratio = float(size[place:].mean() / size[:place].mean())
-    text = (
-        f"are {ratio:.2g} times as large after the first {rows[place]} of "
-        f"{len(whole)} rows"
-    )
-    return Change(ratio, p, text)
+    before, after = float(size[:place].mean()), float(size[place:].mean())
+    of = f"the first {rows[place]} of {len(whole)} rows"
+    if not before > 0:
+        return Change(math.inf, p, f"are zero in {of}, and not later")
+    ratio = after / before
+    return Change(ratio, p, f"are {ratio:.2g} times as large after {of}")
 
 
 def sudden_break(parts: Sequence[Float[np.ndarray, "_ Ny"]]) -> Change:

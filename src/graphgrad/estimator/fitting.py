@@ -33,7 +33,7 @@ from .linear import or_linear_map
 from .memory import fit_with_memory
 from .origin import fit_about_origin
 from .progress import ProgressLine, recorded
-from .setting_checks import check_settings, check_texts
+from .setting_checks import check_copies, check_settings, check_texts
 from .symmetry import fit_with_symmetry, with_symmetry
 
 NO_FLOW = (Outcome.interval_too_long, Outcome.worse_than_persistence)
@@ -66,6 +66,7 @@ def fit_data(
     panel = read_panel(y, times, time_unit=settings["time_unit"])
     given = read_inputs(inputs, panel)
     check_settings(settings, panel)
+    check_copies(settings["observation"], panel, given)
     settings = with_symmetry(settings, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
         warn_of_sentinels("y", panel)

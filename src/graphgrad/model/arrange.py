@@ -32,6 +32,9 @@ FEW_STEPS = 10_000
 STEPS_PER_ROW = {"flow": 1000, "map": 100, "difference": 100}
 """Most steps per row, beyond `FEW_STEPS`: with more, `dt` is of another unit."""
 
+MOST_INTERVALS = 1000
+"""Most intervals between rows in a step."""
+
 INPUTS_BETWEEN = ("held", "linear")
 """Interpolation of the inputs between two rows."""
 
@@ -224,13 +227,18 @@ def _check_steps(
     rows = sum(map(len, lengths))
     steps = sum(float(np.ceil(part / longest - 1e-6).clip(1).sum()) for part in lengths)
     most = min(MOST_STEPS, max(FEW_STEPS, STEPS_PER_ROW[dynamics] * rows))
+    intervals = np.concatenate([part[1:] for part in lengths])
+    median = float(np.median(intervals)) if len(intervals) else dt
+    reason = ""
     if steps > most:
-        median = float(np.median(np.concatenate([part[1:] for part in lengths])))
+        reason = f"{steps:.3g} steps for {rows} rows, more than {most:.3g}"
+    elif dt > MOST_INTERVALS * median:
+        reason = f"{dt / median:.3g} intervals, more than {MOST_INTERVALS}"
+    if reason:
         raise ValueError(
             f"`dt` must be near the intervals of the times, whose median is "
-            f"{median:.6g}, got {dt:g}: {steps:.3g} steps for {rows} rows, more than "
-            f"{most:.3g}. Leave `dt` out for the median, or give it in the unit of the "
-            "times; give a series with long gaps as several."
+            f"{median:.6g}, got {dt:g}: {reason}. Leave `dt` out for the median, or "
+            "give it in the unit of the times; give a series with long gaps as several."
         )
     return steps
 
