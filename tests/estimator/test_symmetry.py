@@ -11,10 +11,11 @@ import pytest
 
 import graphgrad as gg
 from graphgrad.cli.options import gather
-from graphgrad.diagnostics.symmetry import stepwise
+from graphgrad.diagnostics import symmetry as diagnosed
 from graphgrad.estimator import fitting
 from graphgrad.library import Polynomial
 from graphgrad.model.constraints import Symmetric
+from graphgrad.model.symmetry import orbits
 from helpers.stubs import least_squares
 
 N = 5
@@ -162,7 +163,7 @@ def test_stepwise_selection_ends_where_no_change_pays():
             least = np.linalg.solve(gram[np.ix_(on, on)], cross[on])
             return 4.0 * len(on) - cross[on] @ least, least
 
-        found = stepwise(gram, cross, np.full(6, 4.0))
+        found = diagnosed.stepwise(gram, cross, np.full(6, 4.0))
         inside = found != 0
         now, least = cost(inside)
         np.testing.assert_allclose(found[inside], least)
@@ -173,6 +174,30 @@ def test_stepwise_selection_ends_where_no_change_pays():
                 if i != j and inside[i] != inside[j]:
                     other[j] = not other[j]
                 assert cost(other)[0] > now - 0.01
+
+
+def test_a_pooled_regression_is_that_of_summed_terms(calls, monkeypatch):
+    fit = gg.GraphGrad(dynamics="map", degree=1).fit(ring())._fit
+    names = fit.layout.states
+    tied = orbits(gg.exchangeable(*names), fit.layout.library, names, N)
+    number = tied.max() + 1
+    monkeypatch.setattr(diagnosed, "orbit_penalties", lambda *_: np.zeros(number))
+    rng = np.random.default_rng(0)
+    terms, y = rng.normal(size=(40, N + 1)), rng.normal(size=(40, N))
+    weights = rng.uniform(size=(40, N)) * (rng.random((40, N)) < 0.8)
+    cross, square = (weights * y).T @ terms, (weights * y**2).sum(axis=0)
+    rows = np.full(N, 40.0)
+    steps = diagnosed.Steps(terms, weights, cross, square, cross, rows)
+    found = diagnosed.pooled(fit, steps, tied)
+    design = [terms @ (own[:, None] == np.arange(number)) for own in tied]
+    root = np.sqrt(weights.T.ravel())
+    X, target = np.concatenate(design) * root[:, None], y.T.ravel() * root
+    amounts = np.linalg.lstsq(X, target, rcond=None)[0]
+    np.testing.assert_allclose(found.coefficients, amounts[tied])
+    left = ((target - X @ amounts) ** 2).reshape(N, 40).sum(axis=1) / 40
+    np.testing.assert_allclose(found.criterion, 40 * np.log(left).sum())
+    about = (weights * (y - terms @ found.coefficients.T)).T @ terms
+    np.testing.assert_allclose(found.steps.pull, about / left[:, None])
 
 
 @pytest.mark.slow

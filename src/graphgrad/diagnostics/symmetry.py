@@ -3,7 +3,8 @@
 One-step predictions from the filtered states of a fit are linear in the coefficients.
 Given those states, coefficients that a symmetry makes equal are one coefficient of a
 pooled regression, whose terms are selected as those of a fit are. It takes no time
-beside a fit, and no compilation.
+beside a fit, and no compilation. No products of all terms with all are formed for each
+state: of 100 states they would fill 21 GB.
 """
 
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+from scipy.sparse import csr_array
 
 from ..compiling import compiled_once
 from ..fits.record import Fit
@@ -28,14 +30,16 @@ class Steps(NamedTuple):
     """One-step predictions of a fit as regressions, one for each state.
 
     Attributes:
-        gram: Products of the terms, over the variance of the state's residuals.
-        cross: The same of the terms with what they are to explain.
+        terms: The terms, of all states.
+        weights: Of the rows: one over the variance of the state's residuals, or zero.
+        cross: Weighted products of the terms with what they are to explain.
         square: The same of what they are to explain.
         pull: The same of the terms with the residuals of the fit.
         rows: Number of rows.
     """
 
-    gram: Float[np.ndarray, "Nx M M"]
+    terms: Float[np.ndarray, "T M"]
+    weights: Float[np.ndarray, "T Nx"]
     cross: Float[np.ndarray, "Nx M"]
     square: Float[np.ndarray, "Nx"]
     pull: Float[np.ndarray, "Nx M"]
@@ -72,7 +76,8 @@ def one_step(fit: Fit) -> Steps:
     variance = np.maximum((missed**2).sum(axis=0) / rows, np.finfo(float).tiny)
     weights = kept / variance
     return Steps(
-        gram=np.stack([terms.T @ (terms * w[:, None]) for w in weights.T]),
+        terms=terms,
+        weights=weights,
         cross=(weights * target).T @ terms,
         square=(weights * target**2).sum(axis=0),
         pull=(weights * missed).T @ terms,
@@ -95,19 +100,22 @@ def pooled(fit: Fit, steps: Steps, orbits: Int[np.ndarray, "Nx M"]) -> Pooled:
         orbits: The number of the orbit of each coefficient, from zero.
     """
     number = int(orbits.max()) + 1
-    gram = np.zeros(number**2)
-    for own, block in zip(orbits, steps.gram, strict=True):
-        pairs = (own[:, None] * number + own).ravel()
-        gram += np.bincount(pairs, block.ravel(), number**2)
+    gram, each = np.zeros((number, number)), np.ascontiguousarray(steps.terms.T)
+    ones, places = np.ones(len(each)), np.arange(len(each))
+    for own, w in zip(orbits, steps.weights.T, strict=True):
+        sums = csr_array((ones, (own, places)), shape=(number, len(each)))
+        tied = sums @ each
+        gram += (tied * w) @ tied.T
     cross = np.bincount(orbits.ravel(), steps.cross.ravel(), number)
     penalties = orbit_penalties(fit, orbits)
-    found = stepwise(gram.reshape(number, number), cross, penalties)
+    found = stepwise(gram, cross, penalties)
     C = found[orbits]
-    pull = steps.cross - np.einsum("nab,nb->na", steps.gram, C)
+    pull = steps.cross - (steps.weights * (steps.terms @ C.T)).T @ steps.terms
     left = steps.square - np.sum(C * (steps.cross + pull), axis=1)
     left = np.maximum(left / steps.rows, np.finfo(float).tiny)
     about = Steps(
-        steps.gram / left[:, None, None],
+        steps.terms,
+        steps.weights / left,
         steps.cross / left[:, None],
         steps.square / left,
         pull / left[:, None],
@@ -119,7 +127,7 @@ def pooled(fit: Fit, steps: Steps, orbits: Int[np.ndarray, "Nx M"]) -> Pooled:
 
 def departures(steps: Steps) -> Float[np.ndarray, "Nx M"]:
     """Fall of the deviance, to first order, if a coefficient were free."""
-    diagonal = np.einsum("naa->na", steps.gram)
+    diagonal = steps.weights.T @ steps.terms**2
     there = diagonal > 0
     return np.where(there, steps.pull**2 / np.where(there, diagonal, 1), 0)
 
@@ -142,11 +150,12 @@ def sameness(
         tied: Which of them are equal to others.
     """
     total = 0.0
-    for gram, pull, own, equal in zip(
-        steps.gram, steps.pull, coefficients, tied, strict=True
+    for weights, pull, own, equal in zip(
+        steps.weights.T, steps.pull, coefficients, tied, strict=True
     ):
         inside = np.flatnonzero(own)
-        block = gram[np.ix_(inside, inside)]
+        terms = steps.terms[:, inside]
+        block = (terms.T * weights) @ terms
         unit = np.sqrt(np.where(np.diag(block) > 0, np.diag(block), 1))
         scaled = block / np.outer(unit, unit) + 1e-10 * np.eye(len(inside))
         covariance = np.linalg.inv(scaled) / np.outer(unit, unit)
@@ -166,8 +175,10 @@ def orbit_penalties(
     assert isinstance(solution, Solution)
     degrees = term_degrees(fit.layout.library)
     _, first = np.unique(orbits.ravel(), return_index=True)
-    mine = jnp.asarray(degrees[first % orbits.shape[1]])[None]
-    free = jnp.ones(mine.shape, bool)
+    # Always as many: what is compiled depends on their number.
+    mine = np.zeros((1, orbits.size), int)
+    mine[0, : len(first)] = degrees[first % orbits.shape[1]]
+    free = jnp.asarray(np.arange(orbits.size) < len(first))[None]
     last = np.zeros(mine.shape, bool)
     if fit.dynamics == "map":
         layout = fit.layout
@@ -177,7 +188,7 @@ def orbit_penalties(
     criterion = choose_criterion(solution.criterion_name, fit.dynamics)
     n = jnp.asarray(float(np.sum(~np.isnan(fit.data.ys))))
     each = criterion.penalties(n, terms, ~free)
-    return float(solution.penalty_multiplier) * np.asarray(each)[0]
+    return float(solution.penalty_multiplier) * np.asarray(each)[0, : len(first)]
 
 
 def stepwise(

@@ -99,8 +99,10 @@ def variable_names(
 
 def _name(powers: np.ndarray, states: Sequence[str]) -> str:
     parts = []
-    for state, power in zip(states, powers, strict=True):
-        exact = Fraction(float(power)).limit_denominator(1000)
+    for state, power in zip(states, powers.tolist(), strict=True):
+        if power == 0:
+            continue
+        exact = Fraction(power).limit_denominator(1000)
         if exact == 1:
             parts.append(state)
         elif exact.denominator == 1 and exact != 0:

@@ -20,6 +20,8 @@ from .windows import MANY_ROWS
 FEW_RIVALS = 3
 """Rivals on whose support the likelihood is ascended, where terms are many."""
 
+LEAST_ROUNDS = 3
+"""Fewest rounds there: after one in which a rival was better, others may be, too."""
 
 ROUNDS = 12
 """Most rounds, where terms are few and each one is short."""
@@ -72,7 +74,7 @@ def contest(
     number, rounds, near = MOST_RIVALS, ROUNDS, []
     certified = np.zeros(plan.free.shape[0], bool)
     if plan.base.size > FEW_COEFFICIENTS:
-        number, rounds = FEW_RIVALS, settings.rounds
+        number, rounds = FEW_RIVALS, max(settings.rounds, LEAST_ROUNDS)
     if len(plan.ys) > MANY_ROWS:
         number = 0  # the quadratic model of so many rows is exact enough
     for _ in range(rounds):

@@ -76,6 +76,11 @@ class Plan(NamedTuple):
         return self.linear_map is None and self.base.size >= VERY_MANY_COEFFICIENTS
 
     @property
+    def few_starts(self) -> bool:
+        """Whether coefficients are so many that there are fewer starts."""
+        return self.very_many and self.base.size >= FEWER_STARTS_FROM
+
+    @property
     def exact(self) -> Bool[Array, "Nx"]:
         """States whose equation is known without noise: others a step before."""
         return self.sources >= 0

@@ -248,7 +248,9 @@ class Search(NamedTuple):
             regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
             if longer_steps(regressed):
                 regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
-            if done:
+            # Of so many terms annealing takes long, and leads no further.
+            enough = plan.few_starts and np.isfinite(best_of(regressed).best.criterion)
+            if done or enough:
                 return regressed, plan
         exchanged = round_of(0, beginning)
         if longer_steps(exchanged):

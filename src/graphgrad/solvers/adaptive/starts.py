@@ -16,7 +16,7 @@ from ...model import (
 from ..criterion import AbstractCriterion, Terms, term_degrees
 from .annealing import Annealing
 from .annealing_start import begin, squared_steps
-from .plan import FEWER_STARTS_FROM, Plan
+from .plan import Plan
 from .unknowns import model_unknowns
 
 LONG_GAP = 4.5
@@ -42,8 +42,7 @@ def begin_fit(
     """The plan, and all starts."""
     plan = _plan(ys, model, criterion, multiplier, constraints, learn, gaps)
     # Of so many terms starts take long, and the extreme ones find the least.
-    few = plan.very_many and plan.base.size >= FEWER_STARTS_FROM
-    few &= model.sees_all_states
+    few = plan.few_starts and model.sees_all_states
     steps = HIDDEN_STEPS[1:3] if few else HIDDEN_STEPS
     shares = jnp.asarray(steps, plan.ys.dtype)
     return plan, jax.vmap(lambda share: begin(plan, share))(shares)
