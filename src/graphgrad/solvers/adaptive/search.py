@@ -248,7 +248,7 @@ class Search(NamedTuple):
             regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
             if longer_steps(regressed):
                 regressed, done = from_smoothed(plan, fit, trail, settings.rounds)
-            # Of so many terms annealing takes long, and leads no further.
+            # Where it was tried with so many terms, annealing led no further.
             enough = plan.few_starts and np.isfinite(best_of(regressed).best.criterion)
             if done or enough:
                 return regressed, plan
