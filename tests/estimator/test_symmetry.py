@@ -180,6 +180,7 @@ def test_a_pooled_regression_is_that_of_summed_terms(calls, monkeypatch):
     fit = gg.GraphGrad(dynamics="map", degree=1).fit(ring())._fit
     names = fit.layout.states
     tied = orbits(gg.exchangeable(*names), fit.layout.library, names, N)
+    assert tied is not None
     number = tied.max() + 1
     monkeypatch.setattr(diagnosed, "orbit_penalties", lambda *_: np.zeros(number))
     rng = np.random.default_rng(0)

@@ -9,8 +9,9 @@ import graphgrad as gg
 def test_last_values_of_maps_are_known():
     ys = np.cumsum(np.random.default_rng(0).normal(size=(60, 2)), axis=0)
     for dynamics, expected in (("map", np.log(120)), ("difference", np.nan)):
-        model = gg.GraphGrad(degree=1, dynamics=dynamics).fit(ys)
-        prices = np.asarray(model.solution_.term_prices)[:, 1:]
+        found = gg.GraphGrad(degree=1, dynamics=dynamics).fit(ys).solution_
+        assert isinstance(found, gg.Solution)
+        prices = np.asarray(found.term_prices)[:, 1:]
         same = np.isclose(prices, expected, rtol=1e-6)
         assert (same == (np.eye(2, dtype=bool) & (dynamics == "map"))).all()
 
