@@ -48,7 +48,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 lock: $(READY)  ## renew requirements.lock from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11.0 \
 	  --no-header --no-emit-index-url --generate-hashes --upgrade -o requirements.lock
 
 $(READY): requirements.lock pyproject.toml
