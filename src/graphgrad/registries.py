@@ -56,8 +56,8 @@ class Registry(MutableMapping[str, Any]):
 DYNAMICS = Registry(
     {
         "flow": "model.flow:FlowMean",
-        "map": "model.transition:MapMean",
-        "difference": "model.transition:DifferenceMean",
+        "map": "model.map:MapMean",
+        "difference": "model.map:DifferenceMean",
     }
 )
 """Kinds of dynamics: dx/dt, x[t+1] or x[t+1] - x[t] is a sum of terms."""

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 
 import graphgrad as gg
 from graphgrad.equations.text import rounded
-from graphgrad.model.transition import DYNAMICS
+from graphgrad.model.mean import DYNAMICS
 
 LIBRARIES = {
     "polynomial": gg.Polynomial(3, 3),

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphgrad as gg
-from graphgrad.model.transition import DYNAMICS
+from graphgrad.model.mean import DYNAMICS
 from graphgrad.report import write_report
 from graphgrad.report.mathml import equation, plain_equation
 from graphgrad.report.page import page

@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ..model import GaussianNoise, StateSpaceModel
-from ..model.transition import Expansion, by_equation, squares
+from ..model.mean import Expansion, by_equation, squares
 from .affine import AffineRow, Filtered, filter_rows
 from .chunks import Rows, scan_chunks
 from .sweep import ObservedRow

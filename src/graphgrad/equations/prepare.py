@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from ..checks import check_at_least, check_finite, check_shape
 from ..library import AbstractLibrary, origin_of, variable_names
-from ..model.transition import check_dynamics, refuse_form
+from ..model.mean import check_dynamics, refuse_form
 from .terms import Term, terms
 
 

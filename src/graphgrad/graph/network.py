@@ -10,7 +10,7 @@ from jaxtyping import Array
 from ..checks import check_finite, check_positive, check_shape
 from ..compiling import compiled
 from ..library import AbstractLibrary, variable_names
-from ..model.transition import check_dynamics
+from ..model.mean import check_dynamics
 from .adjacency import present
 
 if TYPE_CHECKING:

@@ -23,6 +23,14 @@ from .distributions import Poisson as Poisson
 from .distributions import StudentT as StudentT
 from .distributions import UserDensity as UserDensity
 from .flow import FlowMean as FlowMean
+from .map import DifferenceMean as DifferenceMean
+from .map import MapMean as MapMean
+from .mean import DYNAMICS as DYNAMICS
+from .mean import AbstractLibraryMean as AbstractLibraryMean
+from .mean import AbstractMean as AbstractMean
+from .mean import Schedule as Schedule
+from .mean import check_dynamics as check_dynamics
+from .mean import refuse_form as refuse_form
 from .noise import AbstractNoise as AbstractNoise
 from .noise import AbstractScaleNoise as AbstractScaleNoise
 from .noise import GaussianNoise as GaussianNoise
@@ -37,12 +45,4 @@ from .series import whole_series as whole_series
 from .state_space import StateSpaceModel as StateSpaceModel
 from .state_space import in_dynamics as in_dynamics
 from .state_space import simulate as simulate
-from .transition import DYNAMICS as DYNAMICS
-from .transition import AbstractLibraryMean as AbstractLibraryMean
-from .transition import AbstractMean as AbstractMean
-from .transition import DifferenceMean as DifferenceMean
-from .transition import MapMean as MapMean
-from .transition import Schedule as Schedule
 from .transition import Transition as Transition
-from .transition import check_dynamics as check_dynamics
-from .transition import refuse_form as refuse_form

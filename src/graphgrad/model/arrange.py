@@ -16,9 +16,9 @@ from ..checks import (
     check_shape,
 )
 from ..resources import check_fit_memory
+from .mean import Schedule
 from .noise import AbstractScaleNoise
 from .state_space import StateSpaceModel
-from .transition import Schedule
 
 LONGEST = 2.0
 """Longest undivided interval of a flow, in units of `dt`."""

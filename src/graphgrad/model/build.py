@@ -17,10 +17,11 @@ from ..checks import (
 from ..library import AbstractLibrary
 from ..library.degrees import default_states
 from .distributions import AbstractIndependentNoise
+from .mean import DYNAMICS, check_dynamics
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise, ScaledNoise
 from .observation import AbstractObservation, GeneralObservation, LinearGaussian
 from .state_space import StateSpaceModel
-from .transition import DYNAMICS, Transition, check_dynamics
+from .transition import Transition
 
 
 def state_space_model(

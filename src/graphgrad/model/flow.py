@@ -17,13 +17,8 @@ from jaxtyping import Array, Float, Int
 
 from ..checks import check_at_least, check_positive
 from ..library import AbstractLibrary
+from .mean import AbstractLibraryMean, Expansion, Schedule, squares
 from .repeat import repeat
-from .transition import (
-    AbstractLibraryMean,
-    Expansion,
-    Schedule,
-    squares,
-)
 
 STAGES = np.array([[0.0, 1 / 6], [0.5, 1 / 3], [0.5, 1 / 3], [1.0, 1 / 6]])
 """Positions of the stages within a Runge-Kutta step, and their weights."""

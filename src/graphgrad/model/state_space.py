@@ -8,17 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..checks import check_at_least, check_shape
+from .map import DifferenceMean, MapMean
+from .mean import AbstractLibraryMean, AbstractMean, Schedule, check_dynamics
 from .noise import AbstractNoise, AbstractScaleNoise, GaussianNoise
 from .observation import AbstractObservation, LinearGaussian
-from .transition import (
-    AbstractLibraryMean,
-    AbstractMean,
-    DifferenceMean,
-    MapMean,
-    Schedule,
-    Transition,
-    check_dynamics,
-)
+from .transition import Transition
 
 
 class StateSpaceModel(eqx.Module):

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from ..checks import check_choice, check_numbers, check_shape
 from ..library import variable_names
-from ..model.transition import DYNAMICS
+from ..model.mean import DYNAMICS
 
 # Shapes are checked in `__post_init__`, with readable messages: see `_SHAPES`.
 Numbers = Float[np.ndarray, "..."]
