@@ -17,13 +17,14 @@ from ..criterion import AbstractCriterion
 from ..trees import host_entry
 from .annealing import Annealing
 from .candidate import Exchange
-from .contest import best_of, contest, ends_of
+from .contest import best_of, contest
 from .finish import finish
 from .plan import Plan
+from .process_noise import with_known_noise, without_noise
 from .regressions import MANY_STATES, from_smoothed, many_terms, with_inferred
 from .rivals import Rival
 from .runs import Explored, exchange_each
-from .search_checks import needed_steps, progress_of, same_terms, settled
+from .search_checks import needed_steps, progress_of, settled
 from .settings import AdaptiveSteps
 from .stages import (
     FEW_TERMS,
@@ -34,24 +35,15 @@ from .stages import (
     exchange_together,
     likely_starts,
     multipliers_of,
-    noise_if_needed,
     random_starts,
     recombined_starts,
     with_better_start,
-    with_known_noise,
-    with_less_noise,
 )
 from .starts import begin_fit, begin_later, long_gaps
 from .substeps import first_size, substeps_of, with_substeps
 from .trail import Trail, with_record
 from .unknowns import independent_noise
 from .windows import MANY_ROWS, continued
-
-LESS_NOISE = (1 / 3, 1 / 2, 1.0)
-"""Shares of what is left of the way to no process noise, in steps of equal ratio."""
-
-HOPELESS = 100.0
-"""Rise of the criterion with less noise from which on noise is needed for sure."""
 
 
 class Search(NamedTuple):
@@ -134,7 +126,10 @@ class Search(NamedTuple):
         elif model.dynamics == "flow":
             # What is taken for noise may be a term that is missing, which shows once
             # the noise cannot explain it.
-            exchanged, plan, ends = self._without_noise(exchanged, plan, found)
+            fit = partial(self._exchange, learn=learn, most=4 * self.settings.climb)
+            exchanged, plan, ends = without_noise(
+                exchanged, plan, fit, found=found, traced=self.traced
+            )
             trail.add(Stage.less_noise, exchanged.best.support)
         combined = exchanged
         if len(ys) <= MANY_ROWS or not settled(exchanged):
@@ -288,40 +283,6 @@ class Search(NamedTuple):
         ends = self._exchange(start, plan, self._free, self.settings.climb)
         trail.add(Stage.exchange, ends.best.support)
         return ends, plan
-
-    def _without_noise(
-        self, noisy: Exchange, plan: Plan, found: Solution | None
-    ) -> tuple[Exchange, Plan, list[Rival]]:
-        """The fits without process noise, unless noise is needed; where both ended.
-
-        Args:
-            noisy: The fits with it.
-            plan: What stays the same.
-            found: What a fit of fewer rows found. What needed noise there needs it with
-                more rows, unless terms have changed.
-        """
-        shares = LESS_NOISE
-        if found is not None and same_terms(noisy, found, plan):
-            if not found.noise_free:
-                return noisy, plan, []
-            shares = LESS_NOISE[-1:]
-        # With all of it gone at once the data would be lost.
-        quiet = plan._replace(free_noise=jax.device_put(np.array(False)))
-        less_noise = noisy
-        for share in shares:
-            less_noise = with_less_noise(less_noise, quiet, share)
-            most = 4 * self.settings.climb
-            less_noise = self._exchange(less_noise, quiet, self.learn, most)
-            if not self.traced:
-                criteria = less_noise.best.criterion, noisy.best.criterion
-                less, more = (np.min(np.asarray(each)) for each in criteria)
-                if less > more + HOPELESS:
-                    return noisy, plan, []
-        chosen, plan, added = noise_if_needed(noisy, less_noise, plan)
-        if self.traced:
-            return chosen, plan, []
-        both = zip((noisy, less_noise), added, strict=True)
-        return chosen, plan, [end for each in both for end in ends_of(*each)]
 
     @property
     def _slice(self) -> int:

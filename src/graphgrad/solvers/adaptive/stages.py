@@ -14,7 +14,6 @@ from .candidate import Exchange, begin_exchange, recombined
 from .exchange import exchange
 from .plan import Plan
 from .unknowns import Unknowns, model_unknowns
-from .variances import NOISE_PRIOR
 
 MULTIPLIERS = (0.5, 2.0, 8.0, 16.0)
 """Multiples of the penalty while annealing: one start for each."""
@@ -171,53 +170,6 @@ def _random_parameters(key: Array, plan: Plan) -> Array:
     signs = jnp.where(plan.low >= 0, 1, jnp.where(plan.high <= 0, -1, signs))
     amounts = jnp.clip(signs * sizes * units, plan.low, plan.high)
     return jnp.where(plan.free, amounts, 0).astype(dtype)
-
-
-def with_known_noise(starts: Exchange, plan: Plan) -> Exchange:
-    """Begin again from the best of each start, with the state noise that is known."""
-    known = model_unknowns(plan.model).state_noise
-    return _with_noise(starts, jnp.where(known > 0, known, plan.floor))
-
-
-def with_less_noise(starts: Exchange, plan: Plan, share: float) -> Exchange:
-    """Begin again from the best of each start, with less process noise.
-
-    Args:
-        starts: The fits so far.
-        plan: What stays the same.
-        share: Of the way to the least noise, on a logarithmic scale.
-    """
-    noise = starts.best.unknowns.state_noise
-    return _with_noise(starts, noise ** (1 - share) * plan.floor**share)
-
-
-def _with_noise(starts: Exchange, noise: Array) -> Exchange:
-    unknowns = starts.best.unknowns
-    noise = jnp.broadcast_to(noise, unknowns.state_noise.shape)
-    unknowns = unknowns._replace(state_noise=noise)
-    return begin_exchanges(unknowns, starts.best.trajectory)
-
-
-@compiled_once
-def noise_if_needed(
-    noisy: Exchange, quiet: Exchange, plan: Plan
-) -> tuple[Exchange, Plan, tuple[Array, Array]]:
-    """The fits without process noise, unless noise pays for its variances.
-
-    Each variance costs what Akaike's criterion charges for a parameter: what is taken
-    for no noise makes intervals too short. The prior on variances, which keeps them
-    from zero, is no part of the comparison. What must be added to the criteria of the
-    fits with noise, and of those without, to compare them with the fits that are
-    returned is returned beside these.
-    """
-    cost = 2 * NOISE_PRIOR * jnp.log(noisy.best.unknowns.state_noise) + 2
-    cost = jnp.sum(cost, axis=1)
-    with_noise = noisy.best.criterion + cost
-    needed = jnp.min(with_noise) < jnp.min(quiet.best.criterion)
-    paid = jnp.where(needed, cost[jnp.argmin(with_noise)], 0)
-    plan = plan._replace(free_noise=plan.free_noise & needed)
-    more = cost - paid, jnp.broadcast_to(-paid, cost.shape)
-    return where_each(needed, noisy, quiet), plan, more
 
 
 def exchange_together(
