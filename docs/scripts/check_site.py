@@ -1,10 +1,11 @@
 """Check the built site: `python docs/scripts/check_site.py build/site`.
 
 Links between pages and to their anchors lead somewhere, nothing is loaded from other
-hosts, every public name has an entry, and the search knows the words that people look
-for. Links to other hosts are not followed.
+hosts, every public name and every method of the estimator has an entry, and the search
+knows the words that people look for. Links to other hosts are not followed.
 """
 
+import inspect
 import json
 import re
 import sys
@@ -98,7 +99,7 @@ def not_found(site: Path) -> Iterator[str]:
 
 
 def without_entry(site: Path) -> Iterator[str]:
-    """Public names that the reference does not have."""
+    """Public names, and methods of the estimator, that the reference does not have."""
     import graphgrad
 
     entries = {
@@ -112,6 +113,10 @@ def without_entry(site: Path) -> Iterator[str]:
         known = f"graphgrad.{name}" in entries or (name in modules and inside)
         if not known and name != "__version__":
             yield f"the reference has no entry for {name}"
+    for name, method in inspect.getmembers(graphgrad.GraphGrad, inspect.isroutine):
+        ours = not name.startswith("_") and method.__module__.startswith("graphgrad")
+        if ours and f"graphgrad.GraphGrad.{name}" not in entries:
+            yield f"the reference has no entry for GraphGrad.{name}"
 
 
 def main() -> None:

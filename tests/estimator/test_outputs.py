@@ -19,7 +19,7 @@ from graphgrad.cli.summary import summary
 from graphgrad.confidence import Posterior, Stability
 from graphgrad.diagnostics import term_confidence
 from graphgrad.diagnostics.residuals import verdicts
-from graphgrad.estimator import estimator, fitting
+from graphgrad.estimator import fitting, output_methods
 from graphgrad.estimator.report import fit_findings
 from graphgrad.estimator.summary import fit_summary
 from graphgrad.model import DYNAMICS
@@ -466,7 +466,7 @@ def report_of(model, tmp_path, monkeypatch, **options):
         made.append(findings)
         write_report(path, findings)
 
-    monkeypatch.setattr(estimator, "write_report", write)
+    monkeypatch.setattr(output_methods, "write_report", write)
     model.report(tmp_path / "report.html", **options)
     assert (
         (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype")
