@@ -159,6 +159,9 @@ def test_inputs(y):
     assert model.evaluate(y, 2, 3, 5, inputs=u).rmse.shape == (2, 2)
     named = gg.GraphGrad(degree=1).fit(y, inputs=pd.DataFrame({"heat": u[:, 0]}))
     assert named.terms_[-1] == "heat"
+    for names in ("heat", ["heat", "light"]):
+        with pytest.raises(ValueError, match=r"or a frame, got names, .'heat'.* them"):
+            gg.GraphGrad(degree=1).fit(frame("pandas", y), inputs=names)
     with pytest.raises(ValueError, match="`future_inputs` must be given"):
         model.forecast(3)
     with pytest.raises(ValueError, match=r"`inputs` must have shape \(1,\)"):
@@ -224,6 +227,7 @@ def test_scales_are_guessed_from_the_data():
 
 
 TEXT = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("uvwx")})
+DATED = pd.DataFrame({"a": [1.0, 2, 4, 3], "Datum": pd.date_range("2001", periods=4)})
 FAR = pl.DataFrame({"b": pl.Series([2 * 10**9] * 4, dtype=pl.Int32).cast(pl.Date)})
 LATE = pl.DataFrame({"b": [1] * 4, "t": pl.Series([2**61] * 4).cast(pl.Datetime("us"))})
 ZONED = LATE.with_columns(pl.col("t").dt.replace_time_zone("UTC"))
@@ -242,6 +246,9 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
         (TWICE, {}, r"a name of its own for each column, got \['a'\]"),
         (np.zeros((2, 2)), {}, "at least 3 rows, got 2"),
         (np.zeros(9), {}, r"`y.reshape\(-1, 1\)`"),
+        (np.zeros((2, 9, 2)), {}, r"several series, give them as a list: `list\(y\)`"),
+        (DATED, {}, r"in column 'Datum'. If it has the times, give `times='Datum'`;"),
+        (DATED.astype(str), {}, "If it has the times, give `times='Datum'`; else drop"),
         ([], {}, "at least one series, got none"),
         ([np.zeros((4, 2)), np.zeros((4, 1))], {}, r"`y` must have shape \(4, 2\)"),
         (np.array([[1.0, np.nan]] * 4), {}, "got none in column number 1"),

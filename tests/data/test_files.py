@@ -20,7 +20,7 @@ from helpers import ROOT
 
 NAN = np.nan
 DAYS = pd.date_range("1999-12-20", periods=12)
-FRAME = pd.DataFrame({"x": np.arange(12) / 4, "y": 3.0 - np.arange(12) % 5})
+FRAME = pd.DataFrame({"x": np.arange(12) ** 2 / 4, "y": 3.0 - np.arange(12) % 5})
 
 
 def _read(folder, text, **options):
@@ -167,6 +167,14 @@ def test_dates_with_the_day_first(tmp_path):
     assert "every day" in _time(_read(tmp_path, unclear, day_first=True))
     assert "every month" in _time(_read(tmp_path, unclear, day_first=False))
     assert gather(None, {"data": "x.csv", "day_first": False})["day_first"] is False
+
+
+def test_dates_by_another_name_are_asked_about(tmp_path):
+    text = FRAME.assign(**{"Tag der Messung": DAYS}).to_csv(index=False)
+    _refused(tmp_path, text, "If it has the times, give --time 'Tag der Messung'; else")
+    table = _read(tmp_path, text, time="Tag der Messung")
+    assert "every day" in _time(table)
+    _refused(tmp_path, "x,y\n1,A1\n2,B\n3,C\n", "column 'y'. Correct it, leave it")
 
 
 def test_rows_that_are_newest_first_are_reversed(tmp_path):

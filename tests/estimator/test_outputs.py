@@ -17,7 +17,7 @@ import graphgrad as gg
 from graphgrad.cli.headers import read_header
 from graphgrad.cli.summary import summary
 from graphgrad.confidence import Posterior, Stability
-from graphgrad.diagnostics import term_confidence
+from graphgrad.diagnostics import term_confidence, uncertainty
 from graphgrad.diagnostics.residuals import verdicts
 from graphgrad.estimator import fitting, output_methods
 from graphgrad.estimator.report import fit_findings
@@ -500,6 +500,22 @@ def test_contents_of_a_report(fitted, tmp_path, monkeypatch):
     assert again.forecast is None
     with pytest.raises(ValueError, match="`forecast` must be a whole number"):
         fitted.report(tmp_path / "report.html", forecast=-1)
+
+
+def test_without_information_there_is_a_report_but_no_forecast(
+    fitted, tmp_path, monkeypatch
+):
+    """As where columns are sums of others, of which the noise is learnt."""
+
+    def lost(*_):
+        return jnp.full((12, 12), jnp.nan)
+
+    monkeypatch.setattr(uncertainty, "_information", lost)
+    with pytest.raises(ValueError, match=r"`y` must have .* sums or differences of"):
+        fitted.forecast(2)
+    found = report_of(fitted, tmp_path, monkeypatch)
+    assert found.forecast is None
+    assert any("no forecast: `y` must" in line for line in found.summary)
 
 
 @pytest.mark.parametrize("kind", DYNAMICS)

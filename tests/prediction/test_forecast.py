@@ -249,6 +249,8 @@ def test_rolling_origins(linear, x64):
     assert str(result).count("\n") == 3
     with pytest.raises(ValueError, match="`origins` must be between 1 and 17"):
         model.evaluate(y, horizon=3, origins=[18])
+    with pytest.raises(ValueError, match=r"`horizon` must be below .*, 20, got 20"):
+        model.evaluate(y, horizon=20)
     with pytest.raises(ValueError, match="whose rows are dt apart"):
         model.evaluate(y, times=np.arange(20) ** 1.5)
     assert choose_origins(1, rows=20, horizon=5).tolist() == [10]

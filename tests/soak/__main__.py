@@ -10,14 +10,18 @@ from pathlib import Path
 from graphgrad.estimator import fitting
 from helpers.outcomes import Tally, faults
 from helpers.stubs import least_squares
-from soak import fits, headers, inputs, kills, tables
+from soak import fits, headers, inputs, kills, resumes, tables
 from soak.samples import saved_runs
 
-BATCHES = {"inputs": 1000, "tables": 2500, "headers": 600, "kills": 20, "fits": 100}
+BATCHES = {
+    **{"inputs": 1000, "tables": 2500, "headers": 600},
+    **{"kills": 20, "fits": 100, "resumes": 3},
+}
 """Inputs of a campaign between two looks at the clock."""
 
-KILLS = 20
-"""Inputs for one kill, where `--most` bounds them: a kill takes a second."""
+SHARES = {"kills": 20, "resumes": 60}
+"""Inputs for one of a campaign, where `--most` bounds them: a kill of a process that
+writes takes a second, of one that fits a quarter of a minute."""
 
 
 def main() -> None:
@@ -37,6 +41,7 @@ def main() -> None:
             "headers": lambda most, seed: headers.campaign(runs, most, seed),
             "kills": kills.campaign,
             "fits": fits.campaign,
+            "resumes": _resumed,
         }
         print("| campaign | inputs | answers | clear errors | faults | seconds |")
         print("|---|---:|---:|---:|---:|---:|")
@@ -46,7 +51,7 @@ def main() -> None:
             found: Tally = Counter()
             begin, seed = time.monotonic(), options.seed
             until = begin + 60 * options.minutes / len(options.campaigns)
-            most = options.most // KILLS if label == "kills" else options.most
+            most = options.most // SHARES.get(label, 1)
             while time.monotonic() < until and found.total() < most:
                 left = most - found.total()
                 found += campaign(min(BATCHES[label], left), seed)
@@ -60,6 +65,13 @@ def main() -> None:
     for fault in bad:
         print(fault)
     raise SystemExit(1 if bad else 0)
+
+
+def _resumed(kills: int, seed: int) -> Tally:
+    """Fits that were killed, one or several, without the number of kills."""
+    found = resumes.campaign(kills, seed)
+    del found["kill"]
+    return found
 
 
 if __name__ == "__main__":

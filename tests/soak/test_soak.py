@@ -73,5 +73,5 @@ def test_all_campaigns_find_no_fault():
     assert run.returncode == 0, run.stdout + run.stderr[-2000:]
     table = [line for line in run.stdout.splitlines() if line.startswith("|")]
     assert [line.split("|")[1].strip() for line in table[2:]] == [
-        *("inputs", "tables", "headers", "kills", "fits")
+        *("inputs", "tables", "headers", "kills", "fits", "resumes")
     ]

@@ -139,6 +139,22 @@ def _parse(text: str, day_first: bool) -> np.datetime64:
     return np.datetime64(when, "us")
 
 
+def is_date(text: str) -> bool:
+    """Whether a text is a date, in some order of day and month.
+
+    Examples:
+        >>> [is_date(text) for text in ("31.12.1999", "1999-12-31", "12/31/1999", "A1")]
+        [True, True, True, False]
+    """
+    for day_first in (True, False):
+        try:
+            _parse(text.strip(), day_first)
+        except (ValueError, TypeError):
+            continue
+        return True
+    return False
+
+
 def as_list(column: Any, name: str) -> list[Any]:
     """Cells of a column of a frame as objects of Python.
 

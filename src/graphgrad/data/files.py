@@ -11,10 +11,12 @@ from ..files import check_path
 from .clock import Stamps, choose_unit, numbered, time_name
 from .columns import Read, csv_columns, excel_columns, parquet_columns
 from .copies import find_copies
+from .dates import is_date
 from .numerals import GROUPED, MISSING, number, written_floats
 from .sentinels import check_sentinels, mark_missing
 from .series import Series
 from .stamps import check_stamps, column_stamps
+from .time_like import check_time_like, quoted
 
 READERS = {".parquet": parquet_columns, ".xlsx": excel_columns}
 """Readers of files by the end of their names; all others are CSV."""
@@ -96,6 +98,7 @@ def read_table(
             f"`data` must have a column that is not an input, got {', '.join(driving)} "
             "alone. Name fewer of them in --inputs."
         )
+    check_time_like(table, columns or (), timed=stamps is not None)
     values = np.stack(list(table.values()), axis=1)
     series = Series(values, tuple(table), None, None)
     unit = choose_unit(time_unit, [stamps])
@@ -232,9 +235,11 @@ def _broken(values: np.ndarray) -> bool:
 def _no_number(name: str, cell: str, row: int) -> ValueError:
     digits = any(c.isdigit() and not c.isascii() for c in cell)
     why = " with digits of another script" if digits else ""
+    times = f"If it has the times, give --time {quoted(name)}; else correct "
     return ValueError(
         f"`data` must hold numbers, got {cell!r:.60}{why} in row {row + 1}, column "
-        f"{name!r}. Correct it, leave it empty, or choose other columns with --columns."
+        f"{name!r}. {times if is_date(cell) else 'Correct '}it, leave it empty, or "
+        "choose other columns with --columns."
     )
 
 

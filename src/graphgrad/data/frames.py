@@ -131,6 +131,12 @@ def read_inputs(inputs: Any, panel: Panel) -> Panel | None:
     """Read inputs of all series, one row per row of the data."""
     if inputs is None:
         return None
+    names = [inputs] if isinstance(inputs, str) else inputs
+    if isinstance(names, list | tuple) and names and isinstance(names[0], str):
+        raise ValueError(
+            f"`inputs` must be an array or a frame, got names, {list(names)!r:.90}. "
+            "Give the columns themselves, `inputs=frame[[...]]`, and `y` without them."
+        )
     driving = read_panel(inputs, name="inputs")
     remedy = "Give one row for each row of `y`."
     check_shape("inputs", (len(driving.series),), (len(panel.series),), remedy)

@@ -9,7 +9,7 @@ from narwhals.exceptions import DuplicateError
 
 from ..checks import check_choice, check_numbers
 from .clock import Stamps
-from .dates import as_list
+from .dates import as_list, is_date
 from .series import Series
 from .stamps import (
     ALONE,
@@ -127,10 +127,20 @@ def _column(column: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(cells, object).astype(float)
     except (TypeError, ValueError):
+        times = ""
+        if name == "y" and _has_dates(column.dtype, cells):
+            times = f"If it has the times, give `times={column.name!r}`; else drop "
         raise ValueError(
             f"`{name}` must hold numbers, got {column.dtype} in column "
-            f"{column.name!r}. Drop the column or turn it into numbers."
+            f"{column.name!r}. {times or 'Drop '}the column or turn it into numbers."
         ) from None
+
+
+def _has_dates(dtype: Any, cells: list[Any]) -> bool:
+    """Whether a column has dates, or text that could be dates."""
+    first = next((cell for cell in cells if cell is not None), None)
+    dated = dtype.is_temporal() or isinstance(first, date)
+    return dated or (isinstance(first, str) and is_date(first))
 
 
 def _array(part: Any, name: str) -> np.ndarray:
@@ -151,9 +161,12 @@ def _array(part: Any, name: str) -> np.ndarray:
         part[hidden] = np.nan
     array = check_numbers(name, part, REMEDY)
     if array.ndim != 2:
+        remedy = "Reshape your data: `y.reshape(-1, 1)` if it is one series."
+        if array.ndim == 3:
+            remedy = f"If it has several series, give them as a list: `list({name})`."
         raise ValueError(
-            f"`{name}` must be a (T, Ny) array, got shape {array.shape}. Reshape your "
-            f"data: `y.reshape(-1, 1)` if it is one series. {REMEDY}"
+            f"`{name}` must be a (T, Ny) array, got shape {array.shape}. {remedy} "
+            f"{REMEDY}"
         )
     if array.shape[1] < 1:
         raise ValueError(

@@ -83,6 +83,12 @@ def _information_at(
 
 def _inverse(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
     """Pseudo-inverse of a matrix that may be singular, scaled to unit diagonal."""
+    if not np.isfinite(matrix).all():
+        raise ValueError(
+            "`y` must have columns with noise of their own, got some after which the "
+            "uncertainty of the coefficients is not finite. Leave out columns that are "
+            "sums or differences of others, or give `observation_noise`."
+        )
     unit = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), 1))
     units = np.outer(unit, unit)
     return np.linalg.pinv(matrix / units, hermitian=True) / units

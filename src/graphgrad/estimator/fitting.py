@@ -11,6 +11,7 @@ from ..checks import check_choice, check_positive
 from ..data.frames import read_inputs, read_panel
 from ..data.sentinels import warn_of_sentinels
 from ..data.series import Panel, Series
+from ..data.time_like import warn_of_time_like
 from ..diagnostics.doubts import find_doubts
 from ..diagnostics.uncertainty import coefficient_covariance
 from ..engines import ParticleFilter
@@ -70,6 +71,7 @@ def fit_data(
     settings = with_symmetry(settings, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
         warn_of_sentinels("y", panel)
+        warn_of_time_like(panel)
         if given is not None:
             warn_of_sentinels("inputs", given)
     if journal is not None:

@@ -204,7 +204,10 @@ def _ahead(
         return {}, ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it is in the message
-        found = forecast(key, fit, steps, smoothing_key=key)
+        try:
+            found = forecast(key, fit, steps, smoothing_key=key)
+        except ValueError as error:  # a fit that lost the data is reported all the same
+            return {}, (f"There is no forecast: {error}",)
     levels = (0.05, 0.25, 0.5, 0.75, 0.95)
     # Times of a forecast continue those of the rows, which may be multiples of dt.
     begin = fit.times(0)[-1]

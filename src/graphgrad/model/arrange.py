@@ -232,6 +232,13 @@ def _check_steps(
     reason = ""
     if steps > most:
         reason = f"{steps:.3g} steps for {rows} rows, more than {most:.3g}"
+        if rows * max(median / longest, 1) <= most:  # few intervals are too long
+            gap, where = _longest_interval(lengths)
+            raise ValueError(
+                f"`times` must have intervals near their median, {median:.6g}, got "
+                f"{gap:.6g} {where}: {reason}. Correct this time if it is wrong; give "
+                "a series with long gaps as several."
+            )
     elif dt > MOST_INTERVALS * median:
         reason = f"{dt / median:.3g} intervals, more than {MOST_INTERVALS}"
     if reason:
@@ -241,6 +248,15 @@ def _check_steps(
             "give it in the unit of the times; give a series with long gaps as several."
         )
     return steps
+
+
+def _longest_interval(lengths: list[np.ndarray]) -> tuple[float, str]:
+    """The longest interval between two rows, and where it is."""
+    longest = [float(part[1:].max(initial=0)) for part in lengths]
+    number = int(np.argmax(longest))
+    row = int(np.argmax(lengths[number][1:])) + 1
+    series = f" of series {number + 1}" if len(lengths) > 1 else ""
+    return longest[number], f"between rows {row} and {row + 1}{series}"
 
 
 def _lay(i, ys, lengths, inputs, between, start, dt, longest):

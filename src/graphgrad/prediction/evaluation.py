@@ -113,6 +113,11 @@ def choose_origins(origins: Any, rows: int, horizon: int) -> Int[np.ndarray, "or
         [50, 70, 90]
     """
     last = rows - check_at_least("horizon", horizon, 1, "Try 10.")
+    if last < 1:
+        raise ValueError(
+            f"`horizon` must be below the number of rows, {rows}, got {horizon}. Give "
+            "fewer steps or more rows."
+        )
     if isinstance(origins, Sequence | np.ndarray):
         chosen = np.array([check_at_least("origins", o, 1, "Try 10.") for o in origins])
     else:
