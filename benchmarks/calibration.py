@@ -253,9 +253,9 @@ developed on seeds from 10000; these are seeds from 0.
 {kinds}
 
 The criterion's prior expects about one term in the three equations of the first kind,
-in maps beside last values, which is what simulation-based calibration asks for. The
-others have more, as real systems do, and show what the probabilities are worth if the
-prior is wrong.
+beside states in their own equations, which is what simulation-based calibration asks
+for. The others have more, as real systems do, and show what the probabilities are worth
+if the prior is wrong.
 
 ## Edges
 

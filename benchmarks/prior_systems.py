@@ -1,12 +1,12 @@
 """Random systems drawn from the priors by which terms are selected, with their series.
 
-Supports are drawn from the prior of the criterion: for maps a state's own last value
-enters with odds of 1 to 1, and any other term of degree k with odds of 1 to 4^k p_k
-(`ebic-by-degree`), for flows terms of a degree enter with one probability that is drawn
-from Beta(1, p_k (4^k - 1) + 1) (`beta-binomial`); constants enter with odds of 1 to p_0
-in both. That is about one term for three equations, beside last values. Where `moved`
-is asked for, a support is drawn again until every equation has a term that is not
-constant. Coefficients are normal, with the variance that log n stands for: a term
+Supports are drawn from the prior of the criterion: a state is in its own equation, as
+a term of degree 1, with odds of 1 to 1. For maps any other term of degree k enters with
+odds of 1 to 4^k p_k (`ebic-by-degree`), for flows terms of a degree enter with one
+probability that is drawn from Beta(1, p_k (4^k - 1) + 1) (`beta-binomial`); constants
+enter with odds of 1 to p_0 in both. That is about one term for three equations, beside
+states in their own. Where `moved` is asked for, a support is drawn again until every
+equation has a term that is not constant. Coefficients are normal, with the variance that log n stands for: a term
 explains on average as much as the noise of all the columns together (Kass and
 Wasserman, JASA 90, 1995). A series that leaves |x| < `BOUND` is rejected with its
 system, and counted.
@@ -17,12 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 import graphgrad as gg
-from graphgrad.model.constraint_resolution import identity
-from graphgrad.solvers.criterion import term_degrees
+from graphgrad.solvers.criterion import own_states, term_degrees
 
 N_STATES = 3
 LIBRARY = gg.Polynomial(N_STATES, 2)
-STAYS = identity(LIBRARY) != 0
+OWN = own_states(LIBRARY, N_STATES)
 BOUND = 50.0
 DT = 0.1
 """Interval between two rows of a flow."""
@@ -68,12 +67,12 @@ def draw_support(rng: np.random.Generator, dynamics: str, moved: bool) -> np.nda
     while True:
         chances = np.zeros(len(degrees))
         for k in np.unique(degrees).tolist():
-            number = N_STATES * np.sum(degrees == k)
+            number = np.sum((degrees == k) & ~OWN)
             chance = 1 / (1 + 4**k * number)
             if dynamics == "flow" and k:
                 chance = rng.beta(1, number * (4**k - 1) + 1)
             chances[degrees == k] = chance
-        every = np.where(STAYS & (dynamics == "map"), 0.5, chances)
+        every = np.where(OWN, 0.5, chances)
         support = rng.random(every.shape) < every
         if not moved or support[:, degrees > 0].any(axis=1).all():
             return support

@@ -83,9 +83,9 @@ def test_constrained_coefficients_are_not_counted(one_by_one):
     estimated = int((found.standard_errors > 0).sum())
     assert estimated < found.support().sum()
     degrees = np.repeat([0, 1, 2], [1, 2, 3])
-    left = np.repeat([2, 4 - 1, 6 - 1], [1, 2, 3])
+    left = np.repeat([2, 4 - 2, 6 - 1], [1, 2, 3])
     price = np.log(ys.size) + 2 * np.log(left) + 4 * degrees * np.log(2)
-    price = np.where(np.eye(2, 6, k=1) == 1, np.log(ys.size), price)  # last values
+    price = np.where(np.eye(2, 6, k=1) == 1, np.log(ys.size), price)  # own states
     penalties = np.where(found.standard_errors > 0, price, 0).sum()
     deviance = -2 * float(found.log_likelihood)
     np.testing.assert_allclose(choice.scores, deviance + penalties, rtol=1e-5)

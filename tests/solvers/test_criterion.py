@@ -95,21 +95,21 @@ def test_a_beta_binomial_prior_by_its_integral(support):
 
 
 @pytest.mark.parametrize("name", ["ebic-by-degree", "beta-binomial"])
-def test_last_values_enter_as_likely_as_not_and_are_no_others_business(name):
-    last = np.zeros(DEGREES.shape, bool)
-    last[0, 1] = last[1, 2] = True
+def test_own_states_enter_as_likely_as_not_and_are_no_others_business(name):
+    own = np.zeros(DEGREES.shape, bool)
+    own[0, 1] = own[1, 2] = True
     criterion = choose_criterion(name)
-    terms = Terms.of(FREE, DEGREES, 2, last)
+    terms = Terms.of(FREE, DEGREES, 2, own)
     found = criterion.penalties(N, terms, NONE)
-    np.testing.assert_allclose(found[last], np.log(100), rtol=1e-6)
-    # Another linear term costs what it did: there are four.
-    expected = np.log(100) + 2 * np.log(4 * 4)
+    np.testing.assert_allclose(found[own], np.log(100), rtol=1e-6)
+    # There are two other linear terms.
+    expected = np.log(100) + 2 * np.log(4 * 2)
     np.testing.assert_allclose(found[0, 2], expected, rtol=1e-6)
     support = NONE.at[:, 1].set(True)
     totals = criterion.row_totals(N, terms, support)
     np.testing.assert_allclose(totals, found[:, 1], rtol=1e-6)
-    # Beside last values another term costs what it did.
-    again = criterion.penalties(N, terms, jnp.asarray(last))
+    # Beside own states another term costs as much.
+    again = criterion.penalties(N, terms, jnp.asarray(own))
     np.testing.assert_allclose(again, found, rtol=1e-6)
 
 

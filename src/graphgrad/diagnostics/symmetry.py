@@ -17,10 +17,9 @@ from scipy.sparse import csr_array
 from ..compiling import compiled_once
 from ..fits.record import Fit
 from ..model import StateSpaceModel
-from ..model.constraint_resolution import identity
 from ..solution import Solution
 from ..solvers.adaptive.design import design_rows
-from ..solvers.criterion import Terms, choose_criterion, term_degrees
+from ..solvers.criterion import Terms, choose_criterion, own_states, term_degrees
 
 SPREAD = 0.5
 """By how much coefficients of units would differ, as a share of what they are."""
@@ -179,12 +178,9 @@ def orbit_penalties(
     mine = np.zeros((1, orbits.size), int)
     mine[0, : len(first)] = degrees[first % orbits.shape[1]]
     free = jnp.asarray(np.arange(orbits.size) < len(first))[None]
-    last = np.zeros(mine.shape, bool)
-    if fit.dynamics == "map":
-        layout = fit.layout
-        still = identity(layout.library, layout.variables)[: len(orbits)] != 0
-        last[0, orbits[still]] = True
-    terms = Terms.of(free, mine, int(degrees.max()), last)
+    own = np.zeros(mine.shape, bool)
+    own[0, orbits[own_states(fit.layout.library, len(orbits))]] = True
+    terms = Terms.of(free, mine, int(degrees.max()), own)
     criterion = choose_criterion(solution.criterion_name, fit.dynamics)
     n = jnp.asarray(float(np.sum(~np.isnan(fit.data.ys))))
     each = criterion.penalties(n, terms, ~free)

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 from .. import registries
 from ..checks import check_choice, check_positive
 from ..library import AbstractLibrary
+from ..model.constraint_resolution import identity
 
 
 class AbstractCriterion(eqx.Module):
@@ -60,12 +61,12 @@ class Terms(NamedTuple):
 
     Attributes:
         free: Which parameters might be nonzero.
-        last: Which parameters are those of a state's own last value, in a map.
+        own: Which parameters are those of a state in its own equation, and of degree 1.
         kinds: For each degree, which parameters are of terms of that degree.
     """
 
     free: Bool[Array, "R K"]
-    last: Bool[Array, "R K"]
+    own: Bool[Array, "R K"]
     kinds: Bool[Array, "D R K"]
 
     @classmethod
@@ -74,22 +75,22 @@ class Terms(NamedTuple):
         free: Bool[Array, "R K"],
         degrees: Int[Array | np.ndarray, "R K"],
         most: int,
-        last: Bool[Array | np.ndarray, "R K"] | None = None,
+        own: Bool[Array | np.ndarray, "R K"] | None = None,
     ) -> "Terms":
         """The parameters with their degrees, the highest of which is `most`."""
-        last = jnp.zeros(free.shape, bool) if last is None else jnp.asarray(last)
-        return cls(free, last, jnp.arange(most + 1)[:, None, None] == degrees)
+        own = jnp.zeros(free.shape, bool) if own is None else jnp.asarray(own)
+        return cls(free, own, jnp.arange(most + 1)[:, None, None] == degrees)
 
     def numbers(self) -> Int[Array, "D"]:
-        """How many parameters of each degree might be nonzero."""
-        return jnp.sum(self.free & self.kinds, axis=(1, 2))
+        """How many parameters of each degree but own states might be nonzero."""
+        return jnp.sum(self.free & self.kinds & ~self.own, axis=(1, 2))
 
     def by_degree(
         self, n: Float[Array, ""], each: Float[Array, "D"]
     ) -> Float[Array, "R K"]:
-        """Penalties by degree; log n for last values, which enter as likely as not."""
+        """Penalties by degree; log n for own states, which enter as likely as not."""
         others = jnp.sum(each[:, None, None] * self.kinds, axis=0)
-        return jnp.where(self.last, jnp.log(n), others)
+        return jnp.where(self.own, jnp.log(n), others)
 
 
 class AbstractAdditiveCriterion(AbstractCriterion):
@@ -140,8 +141,9 @@ class ExtendedBICByDegree(AbstractAdditiveCriterion):
     """log n + 2 log p_k + 4 k log 2 for each of the p_k terms of degree k.
 
     The prior behind it falls to a quarter with every degree and is flat within one: the
-    few terms of low degree have a lower penalty than the many of a high one. In a map a
-    state's own last value enters as likely as not, and has the penalty log n.
+    few terms of low degree have a lower penalty than the many of a high one. A state
+    enters its own equation as likely as not: it has the penalty log n there, and is
+    none of the p_k.
     """
 
     @property
@@ -168,8 +170,9 @@ class BetaBinomialBIC(AbstractCriterion):
     all equations, of distribution Beta(1, p_k (4^k - 1) + 1). Integrated out (Scott and
     Berger, Ann. Stat. 38, 2010), the term after m others of its degree has the penalty
     log n + 2 log((4^k p_k - m) / (m + 1)), at least log n: that of the extended BIC by
-    degree for the first one, and less the more there are of its kind. Last values in a
-    map have the penalty log n there, too.
+    degree for the first one, and less the more there are of its kind. A state has the
+    penalty log n in its own equation, as in the extended BIC by degree, and is no
+    other term of its degree.
     """
 
     @property
@@ -183,21 +186,21 @@ class BetaBinomialBIC(AbstractCriterion):
         self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
     ) -> Float[Array, "R K"]:
         """Half way between those of one term more and of the last one."""
-        number = jnp.sum(support & terms.kinds & ~terms.last, axis=(1, 2))
+        number = jnp.sum(support & terms.kinds & ~terms.own, axis=(1, 2))
         return terms.by_degree(n, self._after(n, terms, jnp.maximum(number - 0.5, 0)))
 
     def row_totals(
         self, n: Float[Array, ""], terms: Terms, support: Bool[Array, "R K"]
     ) -> Float[Array, "R"]:
-        others = support & terms.kinds & ~terms.last
+        others = support & terms.kinds & ~terms.own
         mine = others.reshape(len(terms.kinds), -1)
         before = jnp.cumsum(mine, axis=1) - mine
         each = jnp.where(mine, self._after(n, terms, before.T).T, 0)
         # Rows share alike what all terms of a degree cost: their order means nothing.
         numbers = jnp.sum(mine, axis=1)
         mean = jnp.sum(each, axis=1) / jnp.maximum(numbers, 1)
-        last = jnp.sum(support & terms.last, axis=1)
-        return jnp.sum(others, axis=2).T @ mean + jnp.log(n) * last
+        own = jnp.sum(support & terms.own, axis=1)
+        return jnp.sum(others, axis=2).T @ mean + jnp.log(n) * own
 
     def _after(
         self, n: Float[Array, ""], terms: Terms, before: Num[Array, "*L D"]
@@ -350,3 +353,14 @@ def observed_values(ys: Float[Array, "T Ny"]) -> Float[Array, ""]:
 def term_degrees(library: AbstractLibrary) -> Int[np.ndarray, "M"]:
     """Degree of each term; a function of states counts as the states in it do."""
     return np.ceil(np.abs(np.asarray(library.incidence)).sum(axis=0)).astype(int)
+
+
+def own_states(library: AbstractLibrary, n: int) -> Bool[np.ndarray, "n M"]:
+    """Where each of the first n states is in its own equation, as a term of degree 1.
+
+    Examples:
+        >>> from graphgrad import Polynomial
+        >>> own_states(Polynomial(2, 1), 2).astype(int).tolist()
+        [[0, 1, 0], [0, 0, 1]]
+    """
+    return identity(library)[:n] != 0

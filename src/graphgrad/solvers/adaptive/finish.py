@@ -13,7 +13,7 @@ from ...engines.gaussian import one_step_ahead
 from ...engines.sweep import SweptStates
 from ...library import AbstractLibrary
 from ...solution import Solution
-from ..criterion import observed_values
+from ..criterion import observed_values, own_states
 from ..persistence import persistence_ratio
 from ..trees import all_finite, entry
 from .candidate import Candidate, Exchange, begin_exchange
@@ -250,7 +250,7 @@ def moves_states(
     departures: Float[Array, "Nx M"],
     stays: Bool[Array, "Nx M"],
 ) -> Bool[Array, ""]:
-    """Whether a term enters that is neither constant nor just the last value."""
+    """Whether a term enters that is neither constant nor that of a random walk."""
     constant = ~np.any(library.incidence, axis=0)
     return jnp.any((departures != 0) & ~constant & ~stays)
 
@@ -258,7 +258,7 @@ def moves_states(
 def _stays(
     unknowns: Unknowns, errors: Array, penalty: Float[Array, ""], plan: Plan
 ) -> Bool[Array, "Nx M"]:
-    """Coefficients of a map that the data do not tell from those of a random walk.
+    """Coefficients of own states that the data do not tell from those of random walks.
 
     Those of which one that is given, and no parameter, would do as well at a penalty.
     """
@@ -266,7 +266,7 @@ def _stays(
         plan.coefficients(each) for each in (unknowns.parameters, plan.identity)
     )
     near = (C - still) ** 2 < errors.reshape(C.shape) ** 2 * penalty
-    return (still != 0) & near
+    return own_states(plan.model.library, len(C)) & near
 
 
 def _coefficient_penalties(

@@ -13,7 +13,7 @@ from ...model import (
     filled,
     in_long_gaps,
 )
-from ..criterion import AbstractCriterion, Terms, term_degrees
+from ..criterion import AbstractCriterion, Terms, own_states, term_degrees
 from .annealing import Annealing
 from .annealing_start import begin, squared_steps
 from .plan import Plan
@@ -117,17 +117,18 @@ def long_gaps(ys: Array, model: StateSpaceModel) -> Array:
 
 def _terms(model: StateSpaceModel, constraints: ConstraintSet) -> Terms:
     """The parameters with the degrees of their terms."""
-    degrees = np.broadcast_to(term_degrees(model.library), constraints.base.shape)
+    shape = constraints.base.shape
+    degrees = np.broadcast_to(term_degrees(model.library), shape)
+    own = own_states(model.library, shape[0])
     highest = int(degrees.max())
-    if (
-        constraints.linear_map is not None
-    ):  # the highest of those that a parameter moves
-        moved = jnp.where(
-            jnp.asarray(constraints.linear_map) != 0, degrees.reshape(-1, 1), 0
-        )
+    if constraints.linear_map is not None:
+        # The highest of those that a parameter moves; own if all of them are.
+        moved = jnp.asarray(constraints.linear_map) != 0
+        others = jnp.any(moved & ~own.reshape(-1, 1), axis=0)
+        own = (jnp.any(moved, axis=0) & ~others)[None]
+        moved = jnp.where(moved, degrees.reshape(-1, 1), 0)
         degrees = jnp.max(moved, axis=0, initial=0)[None]
-    last = jnp.asarray(constraints.identity) != 0
-    return Terms.of(jnp.asarray(constraints.free), degrees, highest, last)
+    return Terms.of(jnp.asarray(constraints.free), degrees, highest, own)
 
 
 def _floor(
