@@ -64,6 +64,21 @@ def test_a_fit_that_is_lost_in_its_last_sweep_says_so(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_columns_that_are_sums_of_fewer_states_do_not_lose_the_noise(tmp_path):
+    """Their noise falls to nothing, so that there is no finite information."""
+    rng = np.random.default_rng(3)
+    t = 0.1 * np.arange(60)
+    states = np.c_[np.cos(1.3 * t), np.sin(1.3 * t)]
+    states += 0.03 * rng.standard_normal(states.shape)
+    seen = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 1.0]])
+    settings = {"degree": 1, "dt": 0.1, "observation": seen, "states": ["a", "b"]}
+    model = fits.fitted(settings, states @ seen.T)
+    assert model.outcome_ not in ("converged", "degenerate_likelihood")
+    assert np.isfinite(model.state_noise_).all()
+    model.save(tmp_path / "fit.zip")
+
+
+@pytest.mark.slow
 def test_all_campaigns_find_no_fault():
     """In a process without type checks at run time, as users have it."""
     folders = [str(Path(__file__).parents[1]), *sys.path]

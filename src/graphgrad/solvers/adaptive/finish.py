@@ -107,7 +107,10 @@ def best_start(
     # square root: not worth three sweeps of many rows.
     if "state_noise" in learn and len(plan.ys) <= MANY_ROWS:
         noise = restricted(unknowns, best.trajectory, plan, learn)
-        noise = jnp.where(plan.free_noise, noise, unknowns.state_noise)
+        # Without finite information, as with columns that are sums of others, there is
+        # none.
+        corrected = plan.free_noise & jnp.isfinite(noise)
+        noise = jnp.where(corrected, noise, unknowns.state_noise)
         unknowns = unknowns._replace(state_noise=noise)
     state = begin_exchange(unknowns, best.trajectory)
     state = state._replace(at=state.at._replace(support=best.support))
