@@ -6,10 +6,10 @@ odds of 1 to 4^k p_k (`ebic-by-degree`), for flows terms of a degree enter with 
 probability that is drawn from Beta(1, p_k (4^k - 1) + 1) (`beta-binomial`); constants
 enter with odds of 1 to p_0 in both. That is about one term for three equations, beside
 states in their own. Where `moved` is asked for, a support is drawn again until every
-equation has a term that is not constant. Coefficients are normal, with the variance that log n stands for: a term
-explains on average as much as the noise of all the columns together (Kass and
-Wasserman, JASA 90, 1995). A series that leaves |x| < `BOUND` is rejected with its
-system, and counted.
+equation has a term that is not constant. Coefficients are normal, with the variance
+that log n stands for: a term explains on average as much as the noise of all the
+columns together (Kass and Wasserman, JASA 90, 1995). A series that leaves
+|x| < `BOUND` is rejected with its system, and counted.
 """
 
 from typing import NamedTuple
