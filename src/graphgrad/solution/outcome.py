@@ -10,7 +10,7 @@ class Outcome(IntEnum):
 
     Examples:
         >>> Outcome.nothing_left.advice
-        'No term is left but constants and, in a map, the last value: the data do ...'
+        'No term is left that tells the states from noise or a random walk. Lower the ...'
     """
 
     completed = 0
@@ -59,10 +59,9 @@ _ADVICE = {
         "that is sampled more often."
     ),
     Outcome.nothing_left: (
-        "No term is left but constants and, in a map, the last value: the data do not "
-        "tell the states from noise or a random walk. Lower the penalty (`penalty`), "
-        "give a longer series or less noise, or subtract a typical value from columns "
-        "that are large beside their changes."
+        "No term is left that tells the states from noise or a random walk. Lower the "
+        "penalty (`penalty`), give a longer series or less noise, or subtract a "
+        "typical value from columns that are large beside their changes."
     ),
     Outcome.no_consensus: (
         "No subset of the starts agreed before the series was exhausted; the result "
