@@ -49,6 +49,7 @@ def _late(seconds):
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* columns that vary")
 def test_what_is_too_large_is_refused_at_once(
     monkeypatch, settings, y, given, complaint
 ):

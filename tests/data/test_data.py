@@ -1,5 +1,6 @@
 """Input data of the estimator, and errors for invalid data."""
 
+import re
 from typing import Any
 
 import jax.numpy as jnp
@@ -300,6 +301,7 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* columns that vary")
 def test_invalid_data_are_rejected(data, options, message):
     with pytest.raises(ValueError, match=message):
         gg.GraphGrad(**{"degree": 1, **options}).fit(data)
@@ -320,6 +322,26 @@ def test_copies_of_columns_are_named_before_the_fit(y, factor, offset):
         )
     with pytest.raises(ValueError, match="got column 0 as column 1, in all 80 rows"):
         gg.GraphGrad(degree=1).fit([y[:, [1, 1]]] * 2)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_columns_that_never_change_are_named(y, kind):
+    given = frame(kind, y, k=np.full(len(y), 3.0))
+    words = "`y` must have columns that vary, got 3 in all rows of column 'k'. Drop it:"
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        model = gg.GraphGrad(degree=1).fit(given)
+    assert model.state_names_ == ["a", "b", "k"]
+    seen_once = np.where(np.arange(len(y)) == 3, 0.0, np.nan)
+    more = np.stack([y[:, 1], np.full(len(y), -1.5), seen_once], axis=1)
+    words = "got -1.5 in all rows of column 1, 0 in all rows of column 2. Drop them:"
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        gg.GraphGrad(degree=1).fit(more)
+    words = "`inputs` must have columns that vary, got 1 in all rows of column 0."
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        gg.GraphGrad(degree=1).fit(y, inputs=np.ones((len(y), 1)))
+    # Values that differ from series to series do vary; warnings are errors here.
+    level = [np.insert(y, 2, i, axis=1) for i in range(2)]
+    gg.GraphGrad(degree=1).fit(level)
 
 
 def test_columns_that_are_no_copies(y):

@@ -532,6 +532,7 @@ def flow_model(**options):
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* columns that vary")
 def test_bad_settings_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -10,6 +10,7 @@ from ..checks import check_choice
 from ..files import check_path
 from .clock import Stamps, choose_unit, numbered, time_name
 from .columns import Read, csv_columns, excel_columns, parquet_columns
+from .constant import check_varies
 from .copies import find_copies
 from .dates import is_date
 from .numerals import GROUPED, MISSING, number, written_floats
@@ -275,14 +276,9 @@ def _check_column(path: Path, name: str, values: np.ndarray) -> None:
             f"`data` must be finite, got {values[far[0]]} in row {far[0] + 1}, column "
             f"{name!r}. Leave the cell empty if nothing was observed."
         )
-    observed = values[~np.isnan(values)]
-    if not len(observed):
+    if np.isnan(values).all():
         raise ValueError(
             f"`data` must have an observation in every column, got none in {name!r}. "
             "Leave it out with --columns; --states names hidden states."
         )
-    if (observed == observed[0]).all():
-        raise ValueError(
-            f"`data` must have columns that vary, got {observed[0]:g} in all rows of "
-            f"{name!r}. Leave it out with --columns."
-        )
+    check_varies(name, values)

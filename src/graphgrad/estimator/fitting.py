@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ..checks import check_choice, check_positive
+from ..data.constant import warn_of_constant
 from ..data.frames import read_inputs, read_panel
 from ..data.sentinels import warn_of_sentinels
 from ..data.series import Panel, Series
@@ -70,9 +71,11 @@ def fit_data(
     check_copies(settings["observation"], panel, given)
     settings = with_symmetry(settings, panel)
     if not isinstance(y, Series):  # that of a file was asked about when it was read
+        warn_of_constant("y", panel)
         warn_of_sentinels("y", panel)
         warn_of_time_like(panel)
         if given is not None:
+            warn_of_constant("inputs", given)
             warn_of_sentinels("inputs", given)
     if journal is not None:
         journal.begin(identity(key, settings, panel, given))
