@@ -73,7 +73,7 @@ def check_fit_memory(rows: float, n_states: int, n_terms: int) -> None:
         "y",
         fit_bytes(rows, n_states, n_terms),
         f"{rows:.6g} rows or steps of {n_states} states, with {n_terms} terms each",
-        "Give fewer rows or states, or a lower `degree`.",
+        "Give fewer rows or states, or a lower `degree` if it is above 1.",
     )
 
 

@@ -27,6 +27,7 @@ from graphgrad.diagnostics.skill import one_step_skill, worse
 from graphgrad.estimator import fitting
 from graphgrad.model import Schedule
 from graphgrad.solution import Outcome
+from graphgrad.solution.outcome import REMEDIES
 from graphgrad.solvers.adaptive.finish import moves_states
 from graphgrad.solvers.persistence import (
     against_persistence,
@@ -181,6 +182,14 @@ def test_equations_that_run_away_are_said_to(right):
     doubt = free_run_doubt(free(fit, [[0.0, 1.1]], grown))
     assert doubt is not None
     assert not doubt.decisive
+
+
+def test_no_advice_is_to_lower_a_degree_of_1():
+    """Which is the lowest: of 0 there is no fit."""
+    texts = [*(outcome.advice for outcome in Outcome), *REMEDIES.values()]
+    lower = [text for text in texts if "lower `degree`" in text]
+    assert len(lower) == 4
+    assert all("above 1" in text for text in lower)
 
 
 def test_memory_has_its_level():

@@ -10,7 +10,7 @@ class Outcome(IntEnum):
 
     Examples:
         >>> Outcome.nothing_left.advice
-        'No term is left that tells the states from noise or a random walk. Lower the ...'
+        'No term is left that tells the states from noise or a random walk. Lower ...'
     """
 
     completed = 0
@@ -48,9 +48,9 @@ _ADVICE = {
     Outcome.degenerate_likelihood: (
         "The likelihood was numerically zero or had no finite gradient, so that the "
         "coefficients hardly moved: the model lost the data. Look for outliers, "
-        "wrong units and columns that are equal, try a lower `degree` or, for an "
-        "engine with particles, a larger `n_particles`; of the paper's solvers, also "
-        "another start or shorter first batches."
+        "wrong units and columns that are equal, try a lower `degree` if it is above "
+        "1 or, for an engine with particles, a larger `n_particles`; of the paper's "
+        "solvers, also another start or shorter first batches."
     ),
     Outcome.worse_than_persistence: (
         "The fitted model explains the data worse than 'the next as the last' does: "
@@ -74,8 +74,8 @@ _ADVICE = {
     ),
     Outcome.undecided: (
         "Another choice of terms explains the data nearly as well: the data hardly "
-        "tell which is right. Give a longer series, less noise or a lower `degree`, or "
-        "say what you know in `constraints`."
+        "tell which is right. Give a longer series, less noise or, if it is above 1, a "
+        "lower `degree`, or say what you know in `constraints`."
     ),
     Outcome.not_determined: (
         "The data do not determine the coefficients: some of them can be changed "
@@ -100,8 +100,8 @@ _ADVICE = {
     ),
     Outcome.out_of_sweeps: (
         "The search for better terms was cut short: the equations may not be final. "
-        "Try a lower `degree`, say what you know in `constraints`, or in Python give "
-        "the function `adaptive` more sweeps."
+        "Try a lower `degree` if it is above 1, say what you know in `constraints`, or "
+        "in Python give the function `adaptive` more sweeps."
     ),
 }
 
@@ -152,7 +152,7 @@ REMEDIES = {
         "For small counts, in Python, give `observation_noise=gg.Poisson()`, or "
         "`gg.NegativeBinomial(...)`."
     ),
-    "stability": "Give a longer series, or a lower `degree`.",
+    "stability": "Give a longer series, or a lower `degree` if it is above 1.",
     "stiffness": (
         "Sample more often where the series moves fast; or leave out the fast "
         "variable, and fit the slow ones alone."
