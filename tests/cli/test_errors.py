@@ -184,8 +184,21 @@ def test_a_flow_needs_times(place):
 def test_errors_of_the_estimator_are_one_line(place):
     complaint = _fails("fit", "good.csv", "--solver", "paper", "--json")
     assert "`state_noise` must be given for the paper's solver" in complaint
-    complaint = _fails("fit", "good.csv", "--constraint", "forbid(z, x)", "--json")
-    assert "'z'" in complaint
+
+
+@pytest.mark.parametrize(
+    ("constraints", "complaint"),
+    [
+        (["known(CO2,x,1)"], "`target` must be one of 'x', 'y', got 'CO2'"),
+        (["forbid(x,CO2)"], "`term` must be one of the library's 6 names, got 'CO2'"),
+        (["only_edges(CO2 > x)"], "`only_edges` must be one of 'x', 'y', got 'CO2'"),
+        (["forbid(x,y)", "known(x,y,1)"], "`--constraint` must agree, got 0 and 1 for"),
+    ],
+)
+def test_constraints_that_do_not_suit_the_fit(place, constraints, complaint):
+    options = [part for each in constraints for part in ("--constraint", each)]
+    found = _fails("fit", "good.csv", *options)
+    assert f"`--constraint` must suit the fit: {complaint}" in found
 
 
 @pytest.mark.parametrize("command", ["show", "forecast", "compare"])

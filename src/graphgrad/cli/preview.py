@@ -13,6 +13,7 @@ from ..data.lags import count_terms, delays_states, read_lags
 from ..data.series import Panel, Series, step_length, time_line
 from ..registries import MOTIONS, default_dynamics
 from ..resources import check_fit_memory, fit_bytes
+from .options import with_flags
 
 COMPILING = {"map": 10, "difference": 10, "flow": 14}
 """Seconds until a first fit is compiled, on two idle cores."""
@@ -60,6 +61,7 @@ def preview(table: Table, options: Mapping[str, Any]) -> Iterator[str]:
     T, missing = len(values), float(np.isnan(values).mean())
     states = state_names(table, options)
     check_fit_memory(T, len(states), n_terms)
+    _check_constraints(table, options, states)
     hidden = [name for name in states if name not in names_of(table.series)]
     names = shortened(states) + (f" ({shortened(hidden)} hidden)" if hidden else "")
     number = f"{len(states)} state{'s' * (len(states) > 1)}"
@@ -142,6 +144,33 @@ def state_names(table: Table, options: Mapping[str, Any]) -> list[str]:
     """Names of all states: as given, or the columns, and velocities."""
     constraints = read_constraints(options["constraints"] or ())
     return with_velocities(options["states"] or names_of(table.series), constraints)
+
+
+def _check_constraints(
+    table: Table, options: Mapping[str, Any], states: Sequence[str]
+) -> None:
+    """Raise for constraints that name no state or term, or that contradict each other.
+
+    With delays, seasons or states that the fit adds, which add terms, the fit does it.
+    """
+    added = any(options[name] for name in ("lags", "hidden", "seasons"))
+    if not options["constraints"] or added:
+        return
+    from ..library import Polynomial
+    from ..model import resolve_constraints
+
+    variables = [*states, *names_of(table.inputs)]
+    try:
+        resolve_constraints(
+            read_constraints(options["constraints"]),
+            Polynomial(len(variables), options["degree"]),
+            variables,
+            n_inputs=len(variables) - len(states),
+            dynamics=dynamics_of(table, options)[0],
+        )
+    except ValueError as error:
+        reason = with_flags(str(error))
+        raise ValueError(f"`--constraint` must suit the fit: {reason}") from None
 
 
 def _lags(
