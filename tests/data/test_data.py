@@ -1,6 +1,7 @@
 """Input data of the estimator, and errors for invalid data."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -245,6 +246,9 @@ TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
         (ZONED, {}, "dates from year 1 to 9999, .* got others in column 't'"),
         (LATE.select(b="t"), {}, "dates from year 1 to 9999"),
         (TWICE, {}, r"a name of its own for each column, got \['a'\]"),
+        ("data.csv", {}, "or a list of them, got 'data.csv'. .* `graphgrad fit data"),
+        (Path("data.csv"), {}, r"Path\('data.csv'\). If .* `pandas.read_csv`"),
+        ({"a": [1.0] * 4}, {}, r"got a dict. Make it a frame, `pandas.DataFrame\(y\)`"),
         (np.zeros((2, 2)), {}, "at least 3 rows, got 2"),
         (np.zeros(9), {}, r"`y.reshape\(-1, 1\)`"),
         (np.zeros((2, 9, 2)), {}, r"several series, give them as a list: `list\(y\)`"),

@@ -1,6 +1,8 @@
 """One array or data frame as a series, with its times as they were given."""
 
+from collections.abc import Mapping
 from datetime import date
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -31,6 +33,7 @@ def read_part(part: Any, times: Any, name: str) -> tuple[Series, Stamps | None]:
         stamps = _given(times) if times is not None else found
         return Series(values, names, None, None), stamps
     if not is_frame(part):
+        _check_kind(part, name)
         if isinstance(times, str):
             raise ValueError(
                 f"`times` must be an array of times for an array, got {times!r}. Give "
@@ -141,6 +144,24 @@ def _has_dates(dtype: Any, cells: list[Any]) -> bool:
     first = next((cell for cell in cells if cell is not None), None)
     dated = dtype.is_temporal() or isinstance(first, date)
     return dated or (isinstance(first, str) and is_date(first))
+
+
+def _check_kind(part: Any, name: str) -> None:
+    """Raise for the name of a file, or a dict, in place of the data in it."""
+    if isinstance(part, str | bytes | PathLike):
+        found = f"{part!r:.60}"
+        remedy = (
+            "If it names a file, read it, for instance with `pandas.read_csv`; "
+            "`graphgrad fit data.csv` fits a file."
+        )
+    elif isinstance(part, Mapping):
+        found = f"a {type(part).__name__}"
+        remedy = f"Make it a frame, `pandas.DataFrame({name})`."
+    else:
+        return
+    raise ValueError(
+        f"`{name}` must be an array, a frame, or a list of them, got {found}. {remedy}"
+    )
 
 
 def _array(part: Any, name: str) -> np.ndarray:
