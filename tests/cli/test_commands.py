@@ -491,6 +491,12 @@ def test_version_and_completion():
     assert "device cpu" in said.lower()
 
 
+def test_the_package_can_be_run():
+    command = [sys.executable, "-m", "graphgrad", "version"]
+    run = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+    assert run.stdout.strip() == gg.__version__, run.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
