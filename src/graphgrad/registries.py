@@ -5,6 +5,7 @@ entry is a name and the location of its object, `"package.module:object"`, which
 imported on first use: `graphgrad --help` lists choices without importing JAX.
 """
 
+import re
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from typing import Any
@@ -174,9 +175,12 @@ def left_side(state: str, dynamics: str) -> str:
     Examples:
         >>> [left_side("fox", kind) for kind in ("flow", "map", "difference")]
         ['dfox/dt', 'fox[t+1]', 'fox[t+1] - fox[t]']
+        >>> left_side("dye conc (mol/L)", "flow")
+        'd(dye conc (mol/L))/dt'
     """
+    moving = state if re.fullmatch(r"\w+", state) else f"({state})"
     return {
-        "flow": f"d{state}/dt",
+        "flow": f"d{moving}/dt",
         "map": f"{state}[t+1]",
         "difference": f"{state}[t+1] - {state}[t]",
     }[dynamics]

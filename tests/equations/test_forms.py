@@ -153,6 +153,10 @@ def test_the_left_side_says_which_dynamics():
     errors = np.full(A.shape, 0.0123)
     lines = gg.equations(A, library, dynamics="flow", standard_errors=errors)
     assert lines[0] == "dx1/dt = -10.000 x1 + 10.000 x2"
+    # A name that is not one word is in parentheses.
+    lines = gg.equations(A, library, ["CO2 (ppm)", "größe_2"], dynamics="flow")
+    assert lines[0] == "d(CO2 (ppm))/dt = -10 CO2 (ppm) + 10 größe_2"
+    assert lines[1] == "dgröße_2/dt = 1"
 
 
 def test_terms_stand_in_columns():
