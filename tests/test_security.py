@@ -1,13 +1,16 @@
 """The package loads no pickles, runs no text, and opens no connections."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import graphgrad as gg
-from helpers import ROOT
+from helpers import CACHE, ROOT
 
 SOURCES = sorted((ROOT / "src" / "graphgrad").rglob("*.py"))
 PICKLES = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
@@ -48,6 +51,55 @@ def test_what_the_package_does_not_use(forbidden):
         if name in forbidden
     }
     assert found <= ALLOWED
+
+
+OFFLINE = """
+import socket, sys
+
+import numpy as np
+
+REFUSED = {f"socket.{name}" for name in ("bind", "connect", "sendto", "sendmsg")}
+REFUSED |= {f"socket.{name}" for name in ("getaddrinfo", "gethostbyname")}
+asked = []
+
+def refuse(event, _):
+    if event in REFUSED:
+        asked.append(event)
+        raise PermissionError(event)
+
+sys.addaudithook(refuse)
+import graphgrad as gg
+
+model = gg.GraphGrad(degree=1).fit(np.random.default_rng(0).normal(size=(20, 1)))
+assert model.forecast(2, members=10).mean.shape == (2, 1)
+model.report(sys.argv[1])
+assert asked == [], asked  # even if the error was caught
+for use in (
+    lambda: socket.create_connection(("127.0.0.1", 9)),
+    lambda: socket.socket().connect(("127.0.0.1", 9)),
+):
+    try:
+        use()
+    except PermissionError:
+        pass
+assert asked == ["socket.getaddrinfo", "socket.connect"], asked
+"""
+"""A fit, a forecast and a report, where what Python asks of a network is an error."""
+
+
+@pytest.mark.slow
+def test_a_fit_asks_nothing_of_the_network(tmp_path):
+    page = tmp_path / "report.html"
+    # Of the programs that tests have compiled, it reads those that it can.
+    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(CACHE)}
+    run = subprocess.run(
+        [sys.executable, "-c", OFFLINE, page],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert run.returncode == 0, run.stderr
+    assert page.stat().st_size > 10_000
 
 
 def test_arrays_are_read_without_pickle():
