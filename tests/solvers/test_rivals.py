@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import graphgrad as gg
-from graphgrad.model.constraint_resolution import identity
 from graphgrad.solution import Stage
 from graphgrad.solvers.adaptive import contest
 from graphgrad.solvers.adaptive.rivals import (
@@ -20,7 +19,7 @@ from graphgrad.solvers.adaptive.rivals import (
     _near,
     credible_gradient,
 )
-from graphgrad.solvers.criterion import BetaBinomialBIC, Terms, term_degrees
+from graphgrad.solvers.criterion import BetaBinomialBIC, Terms, own_states, term_degrees
 
 KEY = jax.random.key(0)
 
@@ -80,7 +79,7 @@ def neuron():
     system = gg.systems.fitzhugh_nagumo(dt=0.2)
     with jax.enable_x64(True):
         model = system.model(3, dynamics="map")
-        ys = system.simulate(jax.random.key(5), steps=100, scheme="euler").observations
+        ys = system.simulate(jax.random.key(4), steps=100, scheme="euler").observations
         found = gg.adaptive(KEY, ys, model, criterion="beta-binomial")
         return model, np.asarray(ys), found
 
@@ -112,8 +111,8 @@ def test_a_rise_is_that_of_a_refit_with_these_terms(neuron, x64):
     refit = gg.adaptive(KEY, ys, model, constraints=forbidden, weight=1e-6)
     np.testing.assert_array_equal(refit.support(), supports[0])
     degrees = np.broadcast_to(term_degrees(model.library), supports[0].shape)
-    last = identity(model.library) != 0
-    all_terms = Terms.of(jnp.ones(degrees.shape, bool), degrees, 3, last)
+    own = own_states(model.library, 2)
+    all_terms = Terms.of(jnp.ones(degrees.shape, bool), degrees, 3, own)
     penalties = [
         BetaBinomialBIC().row_totals(jnp.asarray(200.0), all_terms, each).sum()
         for each in (jnp.asarray(supports[0]), jnp.asarray(found.support()))

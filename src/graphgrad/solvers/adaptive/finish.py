@@ -269,7 +269,7 @@ def _stays(
         plan.coefficients(each) for each in (unknowns.parameters, plan.identity)
     )
     near = (C - still) ** 2 < errors.reshape(C.shape) ** 2 * penalty
-    return own_states(plan.model.library, len(C)) & near
+    return jnp.asarray(own_states(plan.model.library, len(C))) & near
 
 
 def _coefficient_penalties(
