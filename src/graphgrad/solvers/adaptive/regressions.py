@@ -43,8 +43,15 @@ def from_smoothed(
         trail: What each stage came to.
         rounds: Most regressions on inferred states.
     """
-    start = _fitted(regression_start(plan, _smoothed(plan)), fit, trail)
+    start = smoothed_start(plan, fit, trail)
     return with_inferred(start, plan, fit, trail, rounds)
+
+
+def smoothed_start(
+    plan: Plan, fit: Callable[[Exchange], Exchange], trail: Trail
+) -> Exchange:
+    """One start by regressions on the smoothed data; arguments as above."""
+    return _fitted(regression_start(plan, _smoothed(plan)), fit, trail)
 
 
 def with_inferred(
@@ -81,11 +88,15 @@ def _fitted(
     return end
 
 
+def has_regressions(plan: Plan) -> bool:
+    """Whether regressions can be made: states are seen, and coefficients not tied."""
+    return plan.linear_map is None and plan.model.sees_all_states
+
+
 def many_terms(plan: Plan) -> bool:
-    """Whether terms are many, and states seen."""
-    model = plan.model
-    many = model.n_states >= MANY_STATES and plan.base.size > FEW_COEFFICIENTS
-    return many and plan.linear_map is None and model.sees_all_states
+    """Whether regressions can be made, of so many terms that they come first."""
+    many = plan.model.n_states >= MANY_STATES and plan.base.size > FEW_COEFFICIENTS
+    return many and has_regressions(plan)
 
 
 def _smoothed(plan: Plan) -> Float[np.ndarray, "T_plus_1 Nx"]:

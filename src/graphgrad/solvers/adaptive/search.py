@@ -21,7 +21,14 @@ from .contest import best_of, contest
 from .finish import finish
 from .plan import Plan
 from .process_noise import with_known_noise, without_noise
-from .regressions import MANY_STATES, from_smoothed, many_terms, with_inferred
+from .regressions import (
+    MANY_STATES,
+    from_smoothed,
+    has_regressions,
+    many_terms,
+    smoothed_start,
+    with_inferred,
+)
 from .rivals import Rival
 from .runs import Explored, exchange_each
 from .search_checks import needed_steps, progress_of, settled
@@ -252,6 +259,8 @@ class Search(NamedTuple):
             exchanged = round_of(0, beginning)
             if regressed is not None:
                 regressed, _ = from_smoothed(plan, fit, trail, settings.rounds)
+        if regressed is None and self._exact and has_regressions(plan):
+            regressed = smoothed_start(plan, fit, trail)
         if regressed is not None:
             exchanged = with_better_start(exchanged, regressed)
         for number in range(1, settings.rounds):
