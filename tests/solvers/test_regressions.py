@@ -135,4 +135,5 @@ def test_with_few_terms_regressions_find_what_annealing_misses():
     ).fit(np.asarray(ys, float))
     truth = np.asarray(system.coefficients(2, dynamics="map")) != 0
     np.testing.assert_array_equal(model.coef_ != 0, truth)
+    assert model.search_ is not None
     assert model.search_.stage is Stage.regression

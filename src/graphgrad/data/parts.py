@@ -33,7 +33,6 @@ def read_part(part: Any, times: Any, name: str) -> tuple[Series, Stamps | None]:
         stamps = _given(times) if times is not None else found
         return Series(values, names, None, None), stamps
     if not is_frame(part):
-        _check_kind(part, name)
         if isinstance(times, str):
             raise ValueError(
                 f"`times` must be an array of times for an array, got {times!r}. Give "
@@ -170,6 +169,7 @@ def _array(part: Any, name: str) -> np.ndarray:
             f"`{name}` must be a dense array, got a sparse one. Use `.toarray()`; NaN "
             "means not observed."
         )
+    _check_kind(part, name)
     array = np.asarray(part)
     if np.iscomplexobj(array):
         raise ValueError(

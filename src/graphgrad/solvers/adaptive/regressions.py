@@ -101,13 +101,14 @@ def many_terms(plan: Plan) -> bool:
 
 def _smoothed(plan: Plan) -> Float[np.ndarray, "T_plus_1 Nx"]:
     """The data as states x_0..x_T, smoothed."""
-    rows = np.asarray(plan.trajectory[1:], float)
+    path = np.asarray(plan.trajectory, float)
+    rows = path[1:]
     lengths, fresh = np.ones(len(rows)), np.zeros(len(rows), bool)
     if plan.model.schedule is not None:
         lengths = np.asarray(plan.model.schedule.pace)
         fresh = np.asarray(plan.model.schedule.fresh)
     smooth = smoothed_series(rows, lengths, fresh)
-    return np.concatenate([np.asarray(plan.trajectory[:1]), smooth])
+    return np.concatenate([path[:1], smooth])
 
 
 def regression_start(
@@ -115,8 +116,8 @@ def regression_start(
 ) -> Exchange:
     """One start: the terms that explain a trajectory best, equation by equation."""
     dtype = plan.ys.dtype
-    path = jax.device_put(np.asarray(trajectory, dtype))
-    found = jax.tree.map(np.asarray, _rows(plan, path))
+    path = np.asarray(trajectory, dtype)
+    found = jax.tree.map(np.asarray, _rows(plan, jax.device_put(path)))
     terms, targets, penalties, free, low, high, floor, length = found[:-1]
     good = found[-1]
     regressors = Regressors.of(terms[good].astype(float))
@@ -128,10 +129,12 @@ def regression_start(
         missed = target - terms[good] @ parameters[i]
         noise[i] = np.mean(missed**2) / length
     unknowns = model_unknowns(plan.model)._replace(
-        parameters=jax.device_put(parameters.astype(dtype)),
-        state_noise=jax.device_put(np.maximum(noise, floor).astype(dtype)),
+        parameters=parameters.astype(dtype),
+        state_noise=np.maximum(noise, floor).astype(dtype),
     )
-    return begin_exchanges(jax.tree.map(lambda leaf: leaf[None], unknowns), path[None])
+    # With NumPy: each operation of JAX would be a program of its own.
+    one = jax.tree.map(lambda leaf: np.asarray(leaf)[None], (unknowns, path))
+    return begin_exchanges(*jax.device_put(one))
 
 
 @compiled_once
