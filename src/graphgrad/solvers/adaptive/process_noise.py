@@ -99,15 +99,25 @@ def _noise_if_needed(
 
     Each variance costs what Akaike's criterion charges for a parameter: what is taken
     for no noise makes intervals too short. The prior on variances, which keeps them
-    from zero, is no part of the comparison. What must be added to the criteria of the
-    fits with noise, and of those without, to compare them with the fits that are
-    returned is returned beside these.
+    from zero, is no part of the comparison.
+
+    Terms that fits without noise have in excess of the best fit with it cost 2 log T
+    more. Without noise they shift the phase of all later rows, so that the information
+    on them grows like T^3 in place of T: log n is too little for them, and they follow
+    what the noise did to the series.
+
+    What must be added to the criteria of the fits with noise, and of those without, to
+    compare them with the fits that are returned is returned beside these.
     """
     cost = 2 * NOISE_PRIOR * jnp.log(noisy.best.unknowns.state_noise) + 2
     cost = jnp.sum(cost, axis=1)
     with_noise = noisy.best.criterion + cost
-    needed = jnp.min(with_noise) < jnp.min(quiet.best.criterion)
-    paid = jnp.where(needed, cost[jnp.argmin(with_noise)], 0)
+    first = jnp.argmin(with_noise)
+    terms, others = (jnp.sum(e.best.support, axis=(1, 2)) for e in (noisy, quiet))
+    rows = jnp.sum(jnp.any(~jnp.isnan(plan.ys), axis=1)).astype(cost.dtype)
+    excess = 2 * jnp.log(rows) * jnp.maximum(others - terms[first], 0)
+    without = quiet.best.criterion + excess
+    needed = with_noise[first] < jnp.min(without)
+    paid = jnp.where(needed, cost[first], excess[jnp.argmin(without)])
     plan = plan._replace(free_noise=plan.free_noise & needed)
-    more = cost - paid, jnp.broadcast_to(-paid, cost.shape)
-    return where_each(needed, noisy, quiet), plan, more
+    return where_each(needed, noisy, quiet), plan, (cost - paid, excess - paid)
