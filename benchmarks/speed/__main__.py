@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from .fits import (
     ROOT,
@@ -25,9 +26,12 @@ from .fits import (
     compiled_rows,
     compiled_table,
     rows,
+    terms,
 )
 
+Points = list[tuple[int, float]]
 BEGIN, END = "<!-- measured -->", "<!-- end measured -->"
+STYLES = ("o-", "s--", "^:")
 PACKAGES = ("jax", "jaxlib", "numpy", "pysindy")
 ONE_CORE = {
     "JAX_ENABLE_X64": "1",
@@ -95,7 +99,7 @@ with its default threshold, and the threshold with the lowest BIC on the grid of
 
 {compiled_table(measured)}
 
-![Time of a compiled fit against length and number of states](speed.png)
+![Time against length, states, terms and particles](speed.png)
 
 Value and gradient of the log-likelihood by a particle filter, on one core, in double
 precision ([particle filters](speed-particles.md)):
@@ -113,45 +117,71 @@ def write_section(page: Path, text: str) -> None:
     page.write_text(after, "utf-8")
 
 
-def draw(measured: list[Row], file: Path) -> None:
-    """Time of a compiled fit against length and number of states."""
+def draw(measured: list[Row], particles: str, file: Path) -> None:
+    """Time against length, states, terms and particles."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(8, 3.4), sharey=True, layout="constrained"
-    )
-    panels = (
-        (left, "Lorenz 63", "steps", "length T, 3 states"),
-        (right, "Lorenz 96", "states", "number of states, T = 200"),
-    )
-    for axes, system, quantity, label in panels:
-        here = [row for row in compiled_rows(measured) if row["system"] == system]
-        for dynamics, style in (("map", "o-"), ("flow", "s--")):
-            points = [
-                (row[quantity], min(row["repeats"]))
-                for row in here
-                if row["dynamics"] == dynamics
-            ]
-            if points:
-                axes.loglog(*zip(*points, strict=True), style, label=dynamics)
-        axes.set(title=system, xlabel=label)
-        ticks = sorted({row[quantity] for row in here})
+    figure, panels = plt.subplots(2, 2, figsize=(8, 6.4), layout="constrained")
+    done = compiled_rows(measured)
+    plain = [row for row in done if row["system"] == "Lorenz 63"]
+    curves: list[tuple[str, dict[str, Points]]] = [
+        (
+            "Lorenz 63, 3 states: length T",
+            {
+                dynamics: _points(plain, "steps", dynamics=dynamics, degree=2)
+                for dynamics in ("map", "flow")
+            },
+        ),
+        (
+            "Lorenz 96, T = 200: number of states",
+            {"map": _points([r for r in done if r not in plain], "states")},
+        ),
+        (
+            "Lorenz 63, T = 100: terms of an equation",
+            {"map": _points(plain, "terms", dynamics="map", steps=100)},
+        ),
+        ("value and score of a particle filter: particles", _particles(particles)),
+    ]
+    for axes, (title, lines) in zip(panels.flat, curves, strict=True):
+        for (label, points), style in zip(lines.items(), STYLES, strict=False):
+            axes.loglog(*zip(*points, strict=True), style, label=label)
+        axes.set_title(title, fontsize="medium")
+        ticks = sorted({x for points in lines.values() for x, _ in points})
         axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
+        low, high = axes.get_ylim()
+        seconds = [f * 10.0**e for e in range(-4, 4) for f in (1, 2, 5)]
+        seconds = [each for each in seconds if low <= each <= high]
+        axes.set_yticks(seconds, [f"{each:g}" for each in seconds])
         axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.legend(loc="upper left")
-    left.set_ylabel("compiled fit, s")
-    low, high = left.get_ylim()
-    seconds = [f * 10.0**e for e in range(-2, 4) for f in (1, 3)]
-    seconds = [each for each in seconds if low <= each <= high]
-    left.set_yticks(seconds, [f"{each:g}" for each in seconds])
-    left.minorticks_off()
+    figure.supylabel("compiled, s")
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=110)
     plt.close(figure)
+
+
+def _points(measured: list[Row], quantity: str, **given: Any) -> Points:
+    """Times of the rows with given settings, against one of them."""
+    rows: list[Row] = [{**row, "terms": terms(row)} for row in measured]
+    return [
+        (row[quantity], min(row["repeats"]))
+        for row in rows
+        if all(row[name] == value for name, value in given.items())
+    ]
+
+
+def _particles(table: str) -> dict[str, Points]:
+    """Seconds by number of particles, of each program of the table that was run."""
+    found: dict[str, Points] = {}
+    for line in table.splitlines()[2:]:
+        name, size, best = (cell.strip() for cell in line.split("|")[1:4])
+        if best != "not installed":
+            found.setdefault(name, []).append((int(size), float(best) / 1e3))
+    return found
 
 
 def main() -> None:
@@ -166,7 +196,7 @@ def main() -> None:
     # Fits first: this process must be small for their peak memory.
     measured = list(shown(rows(long=options.long, quick=options.quick)))
     particles = particles_table(3 if options.quick else None)
-    draw(measured, options.docs / "speed.png")
+    draw(measured, particles, options.docs / "speed.png")
     write_section(options.docs / "speed.md", section(measured, particles))
 
 

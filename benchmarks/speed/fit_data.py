@@ -27,7 +27,7 @@ def main() -> None:
     np.savez(
         sys.argv[2],
         ys=np.asarray(simulation.observations, float),
-        truth=system.coefficients(2, dynamics=dynamics),
+        truth=system.coefficients(case["degree"], dynamics=dynamics),
     )
 
 

@@ -62,7 +62,7 @@ def measured(case: dict[str, Any], file: str) -> dict[str, Any]:
     settings = {"dt": case["dt"]} if case["dynamics"] == "flow" else {"dynamics": "map"}
 
     def fit(rows: int) -> Any:
-        return estimator(degree=2, **settings).fit(ys[:rows])
+        return estimator(degree=case["degree"], **settings).fit(ys[:rows])
 
     steps = case["steps"]
     first, model = timed(fit, steps)

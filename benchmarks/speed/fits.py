@@ -17,6 +17,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from math import comb
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 LENGTHS = (100, 1000, 10_000)
 LONGEST = 100_000
 STATES = (6, 10)
+DEGREES = (3, 4)
 MOST_STATES = 20
 REPEATS = 3
 
@@ -34,7 +36,7 @@ COLD = (
     "programs of it |"
 )
 COMPILED = (
-    "| system | dynamics | states | T | best, s | slowest, s | F1 | peak, MB | "
+    "| system | dynamics | states | terms | T | best, s | slowest, s | F1 | peak, MB | "
     "STLSQ, s | F1 | times STLSQ | STLSQ by BIC, s | F1 | times STLSQ by BIC |"
 )
 Row = dict[str, Any]
@@ -52,6 +54,7 @@ class Case:
         dt: Time between two observations.
         repeats: How often the compiled fit is run.
         other_length: Whether the series with one more row is fitted, too.
+        degree: Degree of the candidate terms.
     """
 
     system: str
@@ -61,6 +64,7 @@ class Case:
     dt: float = 0.01
     repeats: int = REPEATS
     other_length: bool = False
+    degree: int = 2
 
 
 def cases(*, long: bool = False, quick: bool = False) -> Iterator[Case]:
@@ -85,6 +89,8 @@ def cases(*, long: bool = False, quick: bool = False) -> Iterator[Case]:
             )
     for states in STATES[:1] if quick else (*STATES, MOST_STATES) if long else STATES:
         yield Case("Lorenz 96", "map", 200, states=states, repeats=repeats)
+    for degree in () if quick else DEGREES:
+        yield Case("Lorenz 63", "map", 100, dt=0.02, repeats=repeats, degree=degree)
 
 
 def rows(*, long: bool = False, quick: bool = False) -> Iterator[Row]:
@@ -138,6 +144,11 @@ def compiled_table(measured: list[Row]) -> str:
     return _table(COMPILED, 2, [_compiled_line(row) for row in compiled_rows(measured)])
 
 
+def terms(row: Row) -> int:
+    """Candidate terms of an equation."""
+    return comb(row["states"] + row["degree"], row["degree"])
+
+
 def compiled_rows(measured: list[Row]) -> list[Row]:
     """One row per case."""
     return [row for row in measured if row["on_disk"] == "none"]
@@ -146,7 +157,8 @@ def compiled_rows(measured: list[Row]) -> list[Row]:
 def _compiled_line(row: Row) -> str:
     best = min(row["repeats"])
     cells = [
-        f"{row['system']} | {row['dynamics']} | {row['states']} | {row['steps']} | "
+        f"{row['system']} | {row['dynamics']} | {row['states']} | {terms(row)} | "
+        f"{row['steps']} | "
         f"{best:.3g} | {max(row['repeats']):.3g} | {row['f1']:.2f} | "
         f"{row['megabytes']:.0f}"
     ]

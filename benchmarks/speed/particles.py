@@ -34,7 +34,7 @@ from .particle_peers import (
 )
 
 STEPS = 100
-SIZES = (100, 1000)
+SIZES = (100, 1000, 10_000)
 REPEATS = 31
 OURS = "graphgrad, score"
 PEERS: dict[str, Callable[[Problem, int], Program]] = {

@@ -13,15 +13,13 @@ from graphgrad.study.methods.flow_sindy import (
 )
 from graphgrad.study.methods.sindy import quiet, sindy, stlsq_map
 
-DEGREE = 2
-
 
 def with_defaults(ys: np.ndarray, case: dict[str, Any]) -> np.ndarray:
     """Coefficients at PySINDy's default threshold and ridge."""
     ps = sindy()
     flow = case["dynamics"] == "flow"
     kind = ps.SINDy if flow else ps.DiscreteSINDy
-    library = ps.PolynomialLibrary(degree=DEGREE)
+    library = ps.PolynomialLibrary(degree=case["degree"])
     with quiet(0):
         model = kind(optimizer=ps.STLSQ(), feature_library=library)
         model.fit(ys, t=case["dt"] if flow else 1)
@@ -31,11 +29,13 @@ def with_defaults(ys: np.ndarray, case: dict[str, Any]) -> np.ndarray:
 def selected(ys: np.ndarray, case: dict[str, Any]) -> np.ndarray:
     """Coefficients of lowest BIC on the grid of settings of the studies."""
     with quiet(0):
-        return _flow(ys, case["dt"]) if case["dynamics"] == "flow" else _map(ys)
+        if case["dynamics"] == "flow":
+            return _flow(ys, case["dt"], case["degree"])
+        return _map(ys, case["degree"])
 
 
-def _flow(ys: np.ndarray, dt: float) -> np.ndarray:
-    data = differences([ys], dt, DEGREE)
+def _flow(ys: np.ndarray, dt: float, degree: int) -> np.ndarray:
+    data = differences([ys], dt, degree)
     optimisers = (
         sindy().STLSQ(threshold=float(threshold), alpha=ridge)
         for ridge in RIDGES
@@ -45,7 +45,7 @@ def _flow(ys: np.ndarray, dt: float) -> np.ndarray:
     return by_bic(data, fits, None)[1]
 
 
-def _map(ys: np.ndarray) -> np.ndarray:
-    powers = degree_matrix(ys.shape[1], DEGREE)
+def _map(ys: np.ndarray, degree: int) -> np.ndarray:
+    powers = degree_matrix(ys.shape[1], degree)
     terms = np.prod(ys[:-1, :, None] ** powers, axis=1)
-    return stlsq_map(ys, DEGREE, terms, ys[1:])[1]
+    return stlsq_map(ys, degree, terms, ys[1:])[1]
