@@ -152,12 +152,14 @@ def draw(measured: list[Row], particles: str, file: Path) -> None:
         ticks = sorted({x for points in lines.values() for x, _ in points})
         axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
         low, high = axes.get_ylim()
-        seconds = [f * 10.0**e for e in range(-4, 4) for f in (1, 2, 5)]
+        low, high = min(low, high / 30), high * 3  # with room for the legend
+        axes.set_ylim(low, high)
+        seconds = [f * 10.0**e for e in range(-4, 4) for f in (1, 3)]
         seconds = [each for each in seconds if low <= each <= high]
         axes.set_yticks(seconds, [f"{each:g}" for each in seconds])
         axes.minorticks_off()
         axes.grid(alpha=0.3)
-        axes.legend(loc="upper left")
+        axes.legend(loc="upper left", fontsize="small")
     figure.supylabel("compiled, s")
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=110)
