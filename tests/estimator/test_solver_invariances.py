@@ -25,7 +25,10 @@ def _fit(y, times=None):
 
 @pytest.fixture(scope="module")
 def fit(rows):
-    """The fit that others are compared with: dx1/dt = -x2, dx2/dt = x1."""
+    """The fit that others are compared with: dx1/dt = -x2, dx2/dt = x1.
+
+    Of the seeds 0 to 5 of the noise four are converged and two undecided, all right.
+    """
     found = _fit(rows)
     assert found.outcome_ == "converged"
     assert (found.coef_ != 0).tolist() == [[False, False, True], [False, True, False]]
